@@ -13,6 +13,7 @@ from floe.catalogs.exceptions import (
     CatalogError,
     CatalogMisconfigured,
     CatalogUnreachable,
+    CommitAltered,
     LoginRefused,
     TableRefused,
 )
@@ -80,7 +81,7 @@ class CatalogErrors:
         """
         try:
             yield
-        except (CommitFailedException, TableRefused):
+        except (CommitFailedException, TableRefused, CommitAltered):
             raise
         except Exception as error:
             # the store behind a catalog is anything: requests, SQLAlchemy, fsspec, Arrow

@@ -29,6 +29,12 @@ class TableRefused(CatalogError, Terminal):
     code = "FLOE-407"
 
 
+class CommitAltered(CatalogError, Terminal):
+    """The catalog made a commit otherwise than it was sent: its tables cannot hold a ledger. No offset was committed."""
+
+    code = "FLOE-419"
+
+
 class TableMissing(CatalogError, Terminal):
     """A table does not exist and may not be created."""
 

@@ -40,6 +40,7 @@ from floe.exceptions import FloeError
 from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import stale_properties, write_properties
 from floe.parquet.partition_summaries import readable
+from floe.tables.commit_check import SentCommit, check_answer, check_stored, is_proven
 from floe.tables.exceptions import TableRefused
 from floe.tables.expiry_updates import expiring
 
@@ -196,7 +197,10 @@ def commit_snapshot(
     *,
     keep_anchor: bool = False,
 ) -> int:
-    """Send a snapshot, the ledger that goes with it, and what expires, in one catalog commit; return the snapshot's id."""
+    """Send a snapshot, the ledger that goes with it, and what expires, in one catalog commit; return the snapshot's id.
+
+    Raises CommitAltered if the catalog does not keep what was sent.
+    """
     metadata = table.metadata
     if not keep_anchor:
         ledger = ledger.anchored(Anchor(change.snapshot_id, metadata.next_sequence_number()))
@@ -214,6 +218,10 @@ def commit_snapshot(
         (AssertTableUUID(uuid=metadata.table_uuid), *requirements, *changes.requirements),
         (*updates, *extra, *changes.updates),
     )
+    sent = SentCommit.of(branch, change.snapshot_id, properties, removals, updates)
+    check_answer(table, sent, response.metadata)
+    if provider.is_committed_by_server and not is_proven(metadata, properties):
+        check_stored(table, sent)
     provider.tidy(table, response.metadata)
     return change.snapshot_id
 

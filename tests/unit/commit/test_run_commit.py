@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from floe.catalogs.exceptions import CommitAltered
 from floe.commit.run_commit import Committer
 from floe.commit.slice_commit import SliceOutcome
 from floe.control.announcement import Announcement
@@ -28,6 +29,7 @@ from tests.support.kafka.fake_broker import Broker
 from tests.support.keys import KEY
 from tests.support.tables.lake import CLUSTER, OTHER_TABLE, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake, expected
 from tests.support.tables.slices import Write, Written, make_announcement, write_share
+from tests.support.tables.unfaithful import alter_loads, without_ledger
 
 Commit = Callable[..., tuple[Committer, Broker]]
 
@@ -107,6 +109,19 @@ def test_the_position_stays_when_the_only_table_refuses(lake: Lake, write: Write
     committer, broker = commit(*of_one(written))
     with pytest.raises(TableRefused):
         committer.commit([])
+    assert broker.moves == []
+
+
+def test_position_stays_when_the_catalog_alters_a_commit(
+    lake: Lake, write: Write, commit: Commit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in BOTH:
+        lake.create(name=name)
+    committer, broker = commit(*of_one(write((0, 0, 5))), **{"iceberg.tables": ",".join(BOTH)})
+    with monkeypatch.context() as patches:
+        alter_loads(patches, without_ledger)
+        with pytest.raises(CommitAltered, match="No offset was committed"):
+            committer.commit([])
     assert broker.moves == []
 
 

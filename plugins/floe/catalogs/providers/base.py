@@ -44,6 +44,11 @@ class CatalogProvider(Protocol):
         """
         ...
 
+    @property
+    def is_committed_by_server(self) -> bool:
+        """Say whether a server makes the commit, so that its answer may differ from what it stores."""
+        ...
+
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open a catalog. Raises PyIceberg's errors; ValueError, KeyError, TypeError, ImportError for bad properties."""
         ...
@@ -73,6 +78,7 @@ class PlainProvider:
     modules: tuple[str, ...] = ()
     max_property_length: int = MAX_PROPERTY_LENGTH
     has_atomic_commit: bool = True
+    is_committed_by_server: bool = False
 
     def commit(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]

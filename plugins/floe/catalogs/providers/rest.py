@@ -17,6 +17,7 @@ class RestProvider(PlainProvider):
     """PyIceberg's REST catalog, with floe's checks of its answers."""
 
     modules = ("pyiceberg.catalog.rest",)
+    is_committed_by_server = True
 
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open it. Raises CatalogMisconfigured if its answer is refused, ValueError without an address."""

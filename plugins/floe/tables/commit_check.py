@@ -1,0 +1,114 @@
+"""Whether a catalog kept a commit as it was sent: the ledger, the snapshot with its summary, the head of the branch.
+
+A catalog that drops, cuts or ignores any of it would have rows in a table that its ledger does not know: the next run would
+read them again. So every answer is compared. Where a server makes the commit, its answer may only repeat the request: then
+the table is loaded once more, unless the ledger that it had before proves that the catalog keeps ledgers of that size.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
+
+from floe.catalogs.exceptions import CommitAltered
+from floe.config.secrets.mask import clip, hide
+
+_SHOWN_CHARACTERS = 60
+_SHOWN_FINDINGS = 5
+
+
+@dataclass(frozen=True)
+class SentCommit:
+    """What a commit must leave in a table. ``properties``: of the ledger; ``removed``: those that must be gone."""
+
+    branch: str
+    snapshot_id: int
+    properties: Mapping[str, str] = field(repr=False)
+    removed: Collection[str] = ()
+    summary: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        branch: str,
+        snapshot_id: int,
+        properties: Mapping[str, str],
+        removed: Collection[str],
+        updates: Collection[TableUpdate],
+    ) -> "SentCommit":
+        """Read what is sent. ``updates``: of the snapshot, which names its summary."""
+        added = (update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate))
+        summary = next((one.summary for one in added if one.snapshot_id == snapshot_id), None)
+        return cls(branch, snapshot_id, properties, removed, {} if summary is None else summary.additional_properties)
+
+    def lost_in(self, metadata: TableMetadata) -> Iterator[str]:
+        """Yield what a table does not have as it was sent, in words."""
+        ref = metadata.refs.get(self.branch)
+        if ref is None or ref.snapshot_id != self.snapshot_id:
+            yield f"branch {self.branch!r} is at {None if ref is None else ref.snapshot_id}, not at {self.snapshot_id}"
+        snapshot = metadata.snapshot_by_id(self.snapshot_id)
+        if snapshot is None:
+            yield f"snapshot {self.snapshot_id} is not there"
+        else:
+            found = {} if snapshot.summary is None else snapshot.summary.additional_properties
+            yield from _differences("summary property", self.summary, found)
+        yield from _differences("table property", self.properties, metadata.properties)
+        for name in self.removed:
+            if name in metadata.properties:
+                yield f"table property {clip(name, _SHOWN_CHARACTERS)!r} was to be removed and is there"
+
+
+def _differences(what: str, sent: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted(sent, key=lambda one: not one.startswith("floe.")):
+        value, kept = sent[name], found.get(name)
+        if kept != value:
+            state = "is not there" if kept is None else f"has {len(kept)} of {len(value)} characters, or other ones"
+            yield f"{what} {clip(name, _SHOWN_CHARACTERS)!r} {state}"
+
+
+def check_answer(table: Table, sent: SentCommit, answer: TableMetadata) -> None:
+    """Raise CommitAltered unless a catalog's answer has what was sent."""
+    _check(table, sent, answer, "answers that it has made the commit otherwise than it was sent")
+
+
+def check_stored(table: Table, sent: SentCommit) -> None:
+    """Load a table again after a commit; raise CommitAltered unless it has what was sent.
+
+    If another commit was made on the branch meanwhile, nothing can be said, and nothing is raised.
+    """
+    stored = table.catalog.load_table(table.name()).metadata
+    ref = stored.refs.get(sent.branch)
+    is_of_others = ref is not None and ref.snapshot_id not in (sent.snapshot_id, _head(table.metadata, sent.branch))
+    if not is_of_others:
+        _check(table, sent, stored, "does not keep a commit as it was sent")
+
+
+def is_proven(before: TableMetadata, properties: Mapping[str, str]) -> bool:
+    """Say whether a table, as it was loaded before the commit, has the ledger in values of the size that is sent now.
+
+    Sizes are compared by powers of two, so that a growing ledger is proven a dozen times in its life.
+    """
+    known = max((len(value) for name, value in before.properties.items() if name in properties), default=0)
+    return known.bit_length() >= max(map(len, properties.values()), default=0).bit_length()
+
+
+def _head(metadata: TableMetadata, branch: str) -> int | None:
+    ref = metadata.refs.get(branch)
+    return None if ref is None else ref.snapshot_id
+
+
+def _check(table: Table, sent: SentCommit, found: TableMetadata, verdict: str) -> None:
+    lost = list(sent.lost_in(found))
+    if not lost:
+        return
+    more = f" and {len(lost) - _SHOWN_FINDINGS} more" if len(lost) > _SHOWN_FINDINGS else ""
+    name, kind = ".".join(table.name()), type(table.catalog).__name__
+    msg = (
+        f"catalog {table.catalog.name!r} ({kind}) {verdict}: of table {name!r} {'; '.join(lost[:_SHOWN_FINDINGS])}{more}. "
+        "Rows may be in the table that its ledger does not know. No offset was committed. Roll the table back to the "
+        f"snapshot before {sent.snapshot_id}, and use a catalog, or a version of it, that keeps properties and summaries "
+        "whole"
+    )
+    raise CommitAltered(hide(msg))
