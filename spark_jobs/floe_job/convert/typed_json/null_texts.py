@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any, Final
@@ -14,7 +15,8 @@ from floe_job.source.values import Packed, packed
 
 _NULL: Final = b"null"
 _BLANKS: Final = (b"", b" ")
-_OTHER_BLANKS: Final = (b"\t", b"\n", b"\r", b"  ")
+_ODD_BLANKS: Final = (b"\t", b"\n", b"\r", b'" :', b"  :", b":  ")
+"""Where none of these is in a text, a colon has no blank before it, and one space behind it at most."""
 
 
 class PackedText:
@@ -39,11 +41,16 @@ class PackedText:
         text = self._text
         if token not in text:
             return False
-        has_blanks = any(b'"' + blank + b":" in text or blank + token in text for blank in _OTHER_BLANKS)
-        is_regular = not has_blanks and b'" :' not in text and not (b"\\u" in text and ESCAPED_KEY.search(text))
-        if not is_regular or any(name is None or json.dumps(name, ensure_ascii=False) != f'"{name}"' for name in names):
+        if any(name is None or json.dumps(name, ensure_ascii=False) != f'"{name}"' for name in names):
             return True
-        return any(f'"{name}":'.encode() + blank + token in text for name in set(names) for blank in _BLANKS)
+        may_be_escaped = b"\\u" in text or (b"\\/" in text and any("/" in str(name) for name in names))
+        if may_be_escaped and ESCAPED_KEY.search(text):
+            return True
+        keys = [f'"{name}"'.encode() for name in set(names)]
+        if any(blank in text for blank in _ODD_BLANKS):
+            between = rb"[ \t\n\r]*:[ \t\n\r]*"
+            return any(re.search(re.escape(key) + between + re.escape(token), text) for key in keys)
+        return any(key + b":" + blank + token in text for key in keys for blank in _BLANKS)
 
     def with_null(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the indices of the records that have a null somewhere, or the word in a text."""

@@ -133,6 +133,19 @@ def test_decimals_as_numbers_are_read_as_columns() -> None:
     assert rows(mixed) == {0: {"v": Decimal(1234)}, 1: {"v": Decimal(unscaled).scaleb(-2)}, 2: {"v": Decimal("0.50")}}
 
 
+@pytest.mark.parametrize(
+    "between", [":", "\t :", " \t:", "\n\n:", ":\n ", ":\r\n ", ":\n\t  ", "  :  ", " \r:\t"], ids=repr
+)
+def test_blanks_do_not_change_what_a_value_means(between: str) -> None:
+    schema = {"type": "object", "properties": {"a/b": DECIMAL, "n": TEXT}}
+    unscaled = int.from_bytes(b"\xd7\x6d\xf8", signed=True)
+    for name in ("a/b", "a\\/b", "\\u0061/b"):
+        texts = [f'{{"{name}"{between}"1234","n"{between}{one}}}'.encode() for one in ('"x"', "null")]
+        batch = batch_of(schema, texts)
+        assert rows(batch) == {0: {"a/b": Decimal(unscaled).scaleb(-2), "n": "x"}}
+        assert [one.index for one in batch.rejected] == [1]
+
+
 def test_texts_of_decimals_and_bytes_are_read_as_columns() -> None:
     schema = {"type": "object", "properties": {"v": DECIMAL, "b": {**TEXT, "connect.type": "bytes"}}}
     batch = batch_of(schema, [{"v": "AQA=", "b": "AAEC"}] * 40)
