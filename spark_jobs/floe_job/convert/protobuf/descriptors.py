@@ -111,7 +111,22 @@ def connect_parameters(field: Field) -> dict[str, str]:
     """Return the parameters that Connect's option of a field has, ``confluent.field_meta``."""
     if not field.has_options:
         return {}
-    return dict(_meta_class().FromString(field.GetOptions().SerializeToString()).meta.params)
+    return dict(_options(field.GetOptions().SerializeToString()).meta.params)
+
+
+def connect_options(options: bytes) -> bytes:
+    """Return what Connect's option of a field is in its serialized options, without all others."""
+    found = _options(options)
+    found.DiscardUnknownFields()
+    return bytes(found.SerializeToString())
+
+
+def _options(options: bytes) -> Any:
+    """Parse options; those of another schema that have the number of Connect's say nothing."""
+    try:
+        return _meta_class().FromString(options)
+    except package("google.protobuf.message").DecodeError:
+        return _meta_class()()
 
 
 def _meta_class() -> Any:

@@ -19,6 +19,7 @@ from floe.registry.schema import RegisteredSchema
 from floe_job.convert.protobuf.known_imports import KNOWN_IMPORTS
 from floe_job.convert.protobuf.limits import refuse, shown
 from floe_job.convert.protobuf.packages import package
+from floe_job.convert.protobuf.schema_texts import check_descriptor, check_text
 from floe_job.exceptions import REASON_LENGTH, clip
 
 MAIN: Final = "floe-schema.proto"
@@ -52,8 +53,10 @@ def _compiled(files: dict[str, str], descriptors: Any) -> bytes:
         for file, text in {**KNOWN_IMPORTS, **files}.items():
             described = _descriptor(text, descriptors)
             if described is None:
+                check_text(text)
                 _write(folder, file, text)
             else:
+                check_descriptor(described)
                 described.name = file
                 ready.file.append(described)
         (folder / _DESCRIPTORS).write_bytes(ready.SerializeToString())

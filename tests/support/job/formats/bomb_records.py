@@ -107,6 +107,17 @@ def protobuf_bombs() -> Iterator[tuple[str, str, bytes]]:
     )
     yield "no schema", "\x00\x01", b"\x00"
     yield "10,000 braces", "message R {" * 10_000, b"\x00"
+    option = 'import "google/protobuf/descriptor.proto"; message O { O o = 1; } '
+    option += "extend google.protobuf.FileOptions { O x = 50000; }"
+    for begin, end in ("{}", "<>"):
+        deep = f"o {begin}" * 1_000 + end * 1_000
+        yield (
+            f"options of 1,000 levels, {begin}",
+            f"{option} option (x) = {{{deep}}}; message R {{ int32 a = 1; }}",
+            b"\x00",
+        )
+    yield "list of 200,000 entries", f"message R {{ reserved {','.join(map(str, range(9, 400_000, 2)))}; }}", b"\x00"
+    yield "100,000 brackets that end nothing", "}" * 100_000, b"\x00"
     yield "file of another", 'import "/etc/passwd"; message R { int32 a = 1; }', b"\x00\x08\x01"
     yield "comment of 1 MB", "/*" + "x" * 1_000_000 + "*/ message R { int32 a = 1; }", b"\x00\x08\x01"
     plain = "message R { repeated int32 a = 1; bytes b = 2; map<int32, int32> c = 3; }"

@@ -100,6 +100,8 @@ def test_bombs_take_little_memory_and_harm_no_neighbour() -> None:
         ("avro", "recursive", "contains itself"),
         ("avro", "6,000 fields", "more than 5000 fields"),
         ("avro", "decimal of 10,000 digits", "a decimal of more than 38 digits"),
+        ("protobuf", "options of 1,000 levels, {", "more than 64 brackets in each other"),
+        ("protobuf", "list of 200,000 entries", "more than 20000 statements"),
         ("protobuf", "groups in each other", "it is not a message of its type"),
         ("protobuf", "1000000 indexes", "1000000 indexes of messages"),
         ("envelope", '"defau of 998 levels', "nested too deep"),

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from google.protobuf import descriptor_pb2
 
 from floe.registry.schema import RegisteredSchema, SchemaText
 from floe_job.convert.protobuf import packages
@@ -48,6 +49,10 @@ def reasons(batch: TypedBatch) -> dict[int, str]:
 
 def indexes(*path: int) -> bytes:
     return varint(len(path)) + b"".join(varint(index) for index in path)
+
+
+def varint_of(number: int) -> bytes:
+    return varint(number >> 1 if number % 2 == 0 else -(number >> 1) - 1)  # which is zigzag
 
 
 def decode_one(text: str, value: bytes, options: ProtobufOptions | None = None) -> dict[str, Any]:
@@ -97,6 +102,35 @@ def test_name_says_which_message_it_is() -> None:
     assert rows(batch) == {0: {"e": 5}}
     assert "no message 'F'" in reasons(batch)[1]
     assert all("the name of its message" in reasons(batch)[place] for place in (2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    "option", ["int32 x = 1088; } | 5", 'bytes x = 1088; } | "\\xff\\xff"', 'string x = 1088; } | "abc"']
+)
+def test_option_with_the_number_of_connects_is_passed_over(option: str) -> None:
+    kind, _, value = option.partition("|")
+    extension = f'import "google/protobuf/descriptor.proto"; extend google.protobuf.FieldOptions {{ {kind}'
+    text = f'syntax = "proto3"; {extension} message R {{ int32 a = 1 [(x) ={value}]; }}'
+    assert decode_one(text, b"\x08\x05") == {"a": 5}
+
+
+@pytest.mark.parametrize("depth", [50, 150, 5_000])
+def test_descriptor_with_deep_options_is_read(depth: int) -> None:
+    """protoc would end the process at 100 levels."""
+    option = b""
+    for _ in range(depth):
+        option = b"\x0a" + varint_of(len(option)) + option
+    file = descriptor_pb2.FileDescriptorProto(name="x.proto", syntax="proto3")
+    file.dependency.append("google/protobuf/descriptor.proto")
+    file.message_type.add(name="R").field.add(name="a", number=1, type=5, label=1)
+    file.message_type.add(name="O").field.add(name="o", number=1, type=11, label=1, type_name=".O")
+    file.extension.add(
+        name="x", number=50_000, type=11, label=1, type_name=".O", extendee=".google.protobuf.FileOptions"
+    )
+    file.options.MergeFromString(varint_of(50_000 << 3 | 2) + varint_of(len(option)) + option)
+    assert decode_one(encoded(file), b"\x08\x05") == {"a": 5}
+    file.options.uninterpreted_option.add(aggregate_value="o {" * depth).name.add(name_part="x", is_extension=True)
+    assert "options were not compiled" in rejection(encoded(file), b"")
 
 
 def test_descriptor_in_base64_is_read_like_a_text() -> None:
