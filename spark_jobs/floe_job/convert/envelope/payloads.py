@@ -110,15 +110,18 @@ class PayloadDecoder:
             self._exactly(batch, rows[marked])
 
     def _fall_back(self, batch: _Batch, rows: Places, failing: int | None) -> None:
+        """``failing``: a hint, which counts what the parser saw: two objects in one payload are two records to it."""
         size = len(rows)
-        if failing is not None and failing < size and batch.learnt < batch.position:
+        if failing is not None and failing >= size:
+            failing = None
+        if failing is not None and batch.learnt < batch.position:
             batch.learnt = batch.position
             if self._readers.learn(batch.record(int(rows[failing]))):
                 return
         if size <= MIN_CHUNK:
             self._one_by_one = MIN_CHUNK << self._pause
             self._pause = min(self._pause + 1, MAX_PAUSE)
-        elif failing is not None and failing < size:
+        elif failing is not None:
             batch.failing = batch.position + failing
         is_far = failing is not None and failing > size // 8  # most of the next chunk will be right, too
         self._size = max(MIN_CHUNK, min(DIRTY_CHUNK, size if is_far else size // 4))

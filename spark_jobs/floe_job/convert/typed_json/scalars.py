@@ -90,7 +90,7 @@ def decimal_reader(schema: ConnectSchema, form: DecimalForm) -> Read:
 
     def read_text(value: Any) -> str:
         if type(value) is str:
-            return value
+            return _string(value)
         unscaled = int(read_number(value).scaleb(scale))
         return base64.b64encode(unscaled.to_bytes(17, signed=True)).decode()
 

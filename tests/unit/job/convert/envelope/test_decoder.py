@@ -156,6 +156,18 @@ def test_bad_record_is_rejected_alone_with_its_reason(number: int) -> None:
     assert len(found) == 1, "the reason is the same in any batch"
 
 
+@pytest.mark.parametrize("bad", range(33, 60))
+def test_two_objects_in_a_payload_do_not_stop_the_others(bad: int) -> None:
+    """The parser counts both, and so says of a bad record that it is a later one."""
+    schema = {"type": "struct", "fields": FIELDS[:1]}
+    values = [record(schema, id=n) for n in range(60)]
+    values[5] = values[5][:-1] + b'{"id":1}}'
+    values[bad] = record(schema, id="x")
+    batch = decoder().decode(values)
+    assert [one.index for one in batch.rejected] == [5, bad]
+    assert len(rows(batch)) == 58
+
+
 def test_half_of_a_surrogate_pair_is_no_text() -> None:
     bad = record(id=1, note="x").replace(b'"x"', b'"\\ud800"')
     batch = decoder().decode([record(id=n) for n in range(20)] + [bad])

@@ -75,6 +75,15 @@ def test_rejected_value_is_named_with_its_place() -> None:
     assert "field 'v.element.a.element': cannot convert string 'x' to int64" in outcome(schema, [{"a": [1, "x"]}])
 
 
+@pytest.mark.parametrize("schema", [DECIMAL, TEXT, {**TEXT, "connect.type": "bytes"}, {"type": ["null", "string"]}])
+def test_half_of_a_surrogate_pair_is_rejected_alone(schema: Any) -> None:
+    values = {"type": "object", "connect.type": "map", "additionalProperties": schema}
+    for kind, value in ((schema, b'"\\ud800"'), (values, b'{"a":"\\ud800"}'), (values, b'{"\\ud800":"AQ=="}')):
+        batch = batch_of({"type": "object", "properties": {"v": kind}}, [b'{"v":%s}' % value, {}])
+        assert [one.index for one in batch.rejected] == [0]
+        assert len(rows(batch)) == 1
+
+
 def test_digits_of_large_numbers_are_kept() -> None:
     assert rows(batch_of({"type": "object", "properties": {"v": WHOLE}}, [b'{"v": 9007199254740993.0}'])) == {
         0: {"v": 9007199254740993}
