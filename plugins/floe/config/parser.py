@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from floe.config.catalogs.connection import AWS_KEY, CATALOG_KEY
 from floe.config.connector import SPARK_CONN_ID, SPARK_CONN_IDS, Connector
 from floe.config.converters.base import ConverterSpec
-from floe.config.converters.key_and_header import read_key_or_header
+from floe.config.converters.key_and_header import read_key_converter, read_key_or_header
 from floe.config.converters.registry import read_converter
 from floe.config.converters.with_registry import has_registry
 from floe.config.document import unwrap
@@ -112,7 +112,7 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
                 routing.template, () if renames_topics(transforms) else topics, settings.text(DEAD_LETTER_TABLE)
             )
         )
-    key_converter = read_key_or_header(settings, "key")
+    key_converter = read_key_converter(settings, routing)
     registry_conn_id = _read_registry_conn_id(settings, value_converter, key_converter)
     interval = settings.integer("iceberg.control.commit.interval-ms")
     if interval < 1000:

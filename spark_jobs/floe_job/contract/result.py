@@ -90,8 +90,8 @@ class TaskResult:
 
     When a table lacks columns, or records named tables that the task was not given (``unknown``), nothing was written.
     ``bad``: records that the connector does not tolerate; nothing was written either.
-    A task that writes what others have read has no range parts, and of a table's record counts only the rows. ``schemas``:
-    which ids of schemas the records had.
+    A task that writes what others have read has no range parts, and of a table's record counts only the rows. ``schemas``,
+    ``key_schemas``: which ids of schemas the values of the records had, and their keys where these were read.
     """
 
     index: int
@@ -102,6 +102,7 @@ class TaskResult:
     failure: Failure | None = None
     bad: BadRecordCounts = field(default_factory=BadRecordCounts)
     schemas: SchemaLookups = SchemaLookups()  # noqa: RUF009 - immutable
+    key_schemas: SchemaLookups = SchemaLookups()  # noqa: RUF009 - immutable
 
     @property
     def is_complete(self) -> bool:

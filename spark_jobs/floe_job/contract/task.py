@@ -1,6 +1,6 @@
 """What the driver passes to a task: what to read, for which tables, by which rules."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,8 @@ class RouteRules:
     are rejected by the slice. ``reserved``: a name that records may not use. ``closed``: why a table other than the known
     ones does not exist, once all that exist or are being created are known; None while the task has to find out.
     ``redriven``: the dead letters that a redrive reads; other records are ignored. ``value_converter``: how values are
-    read, for routing and for tables. ``transforms``: applied to records before they are routed.
+    read, for routing and for tables. ``key_converter``: how keys are read, where they decide the route; None for text.
+    ``transforms``: applied to records before they are routed.
     """
 
     routing: Routing
@@ -35,6 +36,7 @@ class RouteRules:
     closed: str | None = None
     redriven: DeadLetterOffsets | None = None
     value_converter: ConverterSpec = PLAIN_JSON
+    key_converter: ConverterSpec | None = None
     transforms: tuple[TransformSpec, ...] = ()
 
 
@@ -73,3 +75,11 @@ class Task:
     writers: int = 0
     limits: ReaderLimits = field(default_factory=ReaderLimits)
     attempt: str = ""
+
+    @property
+    def secrets(self) -> Iterator[Mapping[str, Any]]:
+        """Yield settings that may contain secrets."""
+        yield from (self.conf, self.dead_letters.conf, self.routes.value_converter.options)
+        if self.routes.key_converter is not None:
+            yield self.routes.key_converter.options
+        yield from (target.io.properties for target in self.targets if target.io is not None)

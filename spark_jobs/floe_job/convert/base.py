@@ -82,5 +82,11 @@ class Converters(Protocol):
     def for_field(self, path: tuple[str, ...]) -> FieldConverter:
         """Make the reader of one field, by its path."""
 
+    def for_key(self, path: tuple[str, ...]) -> FieldConverter:
+        """Make the reader of keys: of one field, by its path, or of the whole key where that is empty.
+
+        A key that cannot be read is rejected by ``key_converter``. By another stage: one without such a text.
+        """
+
     def whole(self, values: Sequence[bytes | None]) -> Parsed:
         """Parse whole values, for transforms that need them."""

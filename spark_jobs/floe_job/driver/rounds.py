@@ -1,7 +1,7 @@
 """Rounds of tasks: tasks run, tables get what they lack, and the tasks that lacked something run again."""
 
 import logging
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from floe.crash_points import CrashPoint, reach
@@ -121,16 +121,20 @@ def raise_failures(results: Sequence[TaskResult]) -> None:
         raise SliceFailed(failures[0].message, code=failures[0].code)
 
 
-def raise_unknown_schemas(results: Iterable[TaskResult]) -> None:
+def raise_unknown_schemas(results: Collection[TaskResult]) -> None:
     """Raise UnknownSchemas where records have ids of schemas, and the registry has none of them."""
-    lookups = SchemaLookups.of_all(result.schemas for result in results)
-    if lookups.are_all_unknown:
-        named = ", ".join(lookups.names)
-        msg = (
-            f"the schema registry has none of the schemas that the records name, such as {named}: they are of another "
-            "registry, or their converter is another one. Nothing was announced. Check address and class of value.converter"
-        )
-        raise UnknownSchemas(msg)
+    for what, key, found in (
+        ("records", "value.converter", [result.schemas for result in results]),
+        ("keys of the records", "key.converter", [result.key_schemas for result in results]),
+    ):
+        lookups = SchemaLookups.of_all(found)
+        if lookups.are_all_unknown:
+            named = ", ".join(lookups.names)
+            msg = (
+                f"the schema registry has none of the schemas that the {what} name, such as {named}: they are of another "
+                f"registry, or their converter is another one. Nothing was announced. Check address and class of {key}"
+            )
+            raise UnknownSchemas(msg)
 
 
 def _evolved(inputs: SliceInputs, tables: SliceTables, done: Sequence[TaskResult]) -> SliceTables:

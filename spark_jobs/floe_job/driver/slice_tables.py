@@ -81,6 +81,7 @@ class SliceTables:
             closed=unknown_table_reason(connector) if self.are_all else None,
             redriven=job.slice.dead_letters if job.is_redrive else None,
             value_converter=connector.value_converter,
+            key_converter=connector.key_converter if connector.routing.by == "key" else None,
             transforms=connector.transforms,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,9 @@ from floe.config.expressions.java_regex import compile_expression
 from floe.config.sections.routing import Routing
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Converters, FieldConverter
+from floe_job.routing.key_texts import UNROUTABLE, ReadKeys
 from floe_job.source.record_batch import UNREADABLE, Records
 from floe_job.stages import ROUTE, VALUE_CONVERTER
-
-UNROUTABLE = "Unroutable"
 
 Matches = Callable[[Sequence[str]], "np.ndarray[Any, np.dtype[np.bool_]]"]
 
@@ -24,16 +23,18 @@ Matches = Callable[[Sequence[str]], "np.ndarray[Any, np.dtype[np.bool_]]"]
 class RouteValues:
     """Reads the route values of records: from a field, a header or the key."""
 
-    def __init__(self, routing: Routing, converters: Converters) -> None:
+    def __init__(self, routing: Routing, converters: Converters, read_keys: ReadKeys) -> None:
+        """``converters``: of values. ``read_keys``: what reads keys, where they are routed by."""
         self._routing = routing
-        self._field = converters.for_field(routing.path) if routing.path else None
+        self._field = converters.for_field(routing.path) if routing.by == "field" else None
+        self._read_keys = read_keys
 
     def of(self, records: Records) -> tuple[Sequence[Rejected], pa.Array]:
         """Return the values as text, null where there is none, of those records that are not rejected."""
         if self._field is not None:
             return self._of_field(records, self._field)
         if self._routing.by == "key":
-            return _texts("key", enumerate(records.keys()), [])
+            return self._read_keys(records)
         return self._of_headers(records)
 
     def _of_field(self, records: Records, field: FieldConverter) -> tuple[Sequence[Rejected], pa.Array]:
@@ -42,13 +43,17 @@ class RouteValues:
 
     def _of_headers(self, records: Records) -> tuple[Sequence[Rejected], pa.Array]:
         name = self._routing.header
-        readable, bad = [], []
+        texts, bad = [], []
         for index, headers in enumerate(records.all_headers()):
             if headers is None:
                 bad.append(Rejected(index, ROUTE, UNREADABLE, UNROUTABLE))
-            else:
-                readable.append((index, _last(headers, name)))
-        return _texts(f"header {name!r}", readable, bad)
+                continue
+            raw = _last(headers, name)
+            try:
+                texts.append(None if raw is None else raw.decode())
+            except UnicodeDecodeError:
+                bad.append(Rejected(index, ROUTE, f"the header {name!r} is not UTF-8", UNROUTABLE))
+        return bad, pa.array(texts, pa.large_string())
 
 
 def matcher(pattern: str) -> Matches:
@@ -76,19 +81,6 @@ def _renamed(rejected: Rejected, path: Sequence[str]) -> Rejected:
         return rejected
     reason = f"the route field {'.'.join(path)!r} cannot be read: {rejected.reason}"
     return Rejected(rejected.index, ROUTE, reason, UNROUTABLE)
-
-
-def _texts(
-    what: str, given: Iterable[tuple[int, bytes | None]], bad: list[Rejected]
-) -> tuple[Sequence[Rejected], pa.Array]:
-    """Return the texts of some records, and ``bad`` with those that have none."""
-    texts = []
-    for index, raw in given:
-        try:
-            texts.append(None if raw is None else raw.decode())
-        except UnicodeDecodeError:
-            bad.append(Rejected(index, ROUTE, f"the {what} is not UTF-8", UNROUTABLE))
-    return bad, pa.array(texts, pa.large_string())
 
 
 def _last(headers: Sequence[tuple[str, bytes | None]], name: str) -> bytes | None:

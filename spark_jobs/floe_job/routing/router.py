@@ -15,7 +15,8 @@ from floe.model.intervals import Intervals
 from floe_job.contract.rejected import Rejected
 from floe_job.contract.task import RouteRules
 from floe_job.convert.base import Converters
-from floe_job.routing.route_values import UNROUTABLE, RouteValues, matcher
+from floe_job.routing.key_texts import TEXT_KEYS, UNROUTABLE, ReadKeys
+from floe_job.routing.route_values import RouteValues, matcher
 from floe_job.routing.rules import Destination, Places, Routed
 from floe_job.routing.table_names import MAX_CHARACTERS, Unusable, table_name
 from floe_job.source.record_batch import Records
@@ -31,15 +32,24 @@ MAX_UNKNOWN = 20_000
 
 
 class Router:
-    """Routes the records of one task. ``known``: the tables that the task received. ``converters``: of values."""
+    """Routes the records of one task. ``known``: the tables that the task received. ``converters``: of values.
 
-    def __init__(self, rules: RouteRules, known: Mapping[str, object], converters: Converters) -> None:
+    ``read_keys``: what reads keys, where they are routed by; by default as text.
+    """
+
+    def __init__(
+        self,
+        rules: RouteRules,
+        known: Mapping[str, object],
+        converters: Converters,
+        read_keys: ReadKeys = TEXT_KEYS,
+    ) -> None:
         self._rules = rules
         self._known = known
         self.unknown: dict[str, None] = {}
         self._found: dict[tuple[str, str | None], Destination] = {}
         self._patterns = {t: matcher(s.route_regex) for t, s in rules.tables if s.route_regex is not None}
-        self._values = RouteValues(rules.routing, converters)
+        self._values = RouteValues(rules.routing, converters, read_keys)
 
     def route(self, records: Records) -> Routed:
         """Find the tables of each record; none of the values is None."""

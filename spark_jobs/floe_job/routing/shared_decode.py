@@ -46,7 +46,7 @@ class SharedDecoder:
     def of(cls, targets: Sequence[TableTarget], routes: RouteRules, converters: Converters) -> SharedDecoder | None:
         """Return None where tables differ, may differ from what the route is read by, or where it is not in a column."""
         path = routes.routing.path
-        if len(targets) < 2 or not path or routes.redriven is not None:
+        if len(targets) < 2 or routes.routing.by != "field" or routes.redriven is not None:
             return None
         first = targets[0]
         if first.metadata is None or not _is_text(first.metadata.schema(), path):

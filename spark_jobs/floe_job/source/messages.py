@@ -81,8 +81,12 @@ class Messages(Sequence[Message]):
 
     def keys(self) -> list[bytes | None]:
         """Return the key of each, as it is in the log."""
+        return list(self.key_values())
+
+    def key_values(self) -> Values:
+        """Return the keys, which stay where they are."""
         addresses, sizes = columns(self._pointers, "key", "key_len")
-        return list(Values(self._refs, addresses, sizes))
+        return Values(self._refs, addresses, sizes)
 
     def timestamps(self) -> list[int | None]:
         """Return the time of each, in epoch ms; None where the broker has none."""

@@ -163,6 +163,10 @@ class PortableMessages(Messages):
         """Return the key of each, as it is in the log."""
         return [_bytes(key) for key in map(ck.Message.key, self._own)]
 
+    def key_values(self) -> Values:
+        """Return the keys."""
+        return PortableValues(self.keys())
+
     def timestamps(self) -> list[int | None]:
         """Return the time of each, in epoch ms; None where the broker has none."""
         return [None if kind == NO_TIMESTAMP else time for kind, time in map(ck.Message.timestamp, self._own)]

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -24,6 +25,7 @@ from floe_job.dead_letters.limits import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, B
 from floe_job.exceptions import SchemaConflict
 from floe_job.logs import start_logging
 from floe_job.memory_tuning import tuned_memory
+from floe_job.routing.key_texts import key_texts
 from floe_job.routing.router import Router
 from floe_job.routing.rules import Routed
 from floe_job.routing.shared_decode import DecodedTogether, SharedDecoder
@@ -66,7 +68,9 @@ def send_task(task: Task) -> Iterator[tuple[int, SentRows]]:
 
 def _run(task: Task) -> Generator[tuple[int, RowBlock], None, TaskResult]:
     start_logging(sys.stderr, logging.WARNING)  # Spark uses a worker's stdout
-    _learn_secrets(task)
+    learn_environment(os.environ)
+    for settings in task.secrets:
+        learn(settings)
     try:
         with tuned_memory():
             return (yield from _TaskRun(task).run())
@@ -75,16 +79,6 @@ def _run(task: Task) -> Generator[tuple[int, RowBlock], None, TaskResult]:
     except Exception as error:  # Spark would hide it in a Java stack trace
         log.exception("task %s failed", task.index)
         return TaskResult(task.index, failure=Failure.of(error, [target.name for target in task.targets]))
-
-
-def _learn_secrets(task: Task) -> None:
-    learn_environment(os.environ)
-    learn(task.conf)
-    learn(task.dead_letters.conf)
-    learn(task.routes.value_converter.options)
-    for target in task.targets:
-        if target.io is not None:
-            learn(target.io.properties)
 
 
 class _TaskRun:
@@ -98,7 +92,9 @@ class _TaskRun:
         context = ConverterContext.of_attempt(task.attempt, self._lookups)
         self._converters = converters_of(task.routes.value_converter, context)
         self._framed = framing_of(task.routes.value_converter, context)
-        self._router = Router(task.routes, self._targets, self._converters)
+        self._key_lookups = LookupRecorder()
+        keys = key_texts(task.routes, ConverterContext.of_attempt(task.attempt, self._key_lookups))
+        self._router = Router(task.routes, self._targets, self._converters, keys)
         self._collector = DeadLetterCollector(task.dead_letters, task.index, self._budget)
         self._send_queue = SendQueue(task.index, task.writers) if task.writers else None
         self._chain = Chain.of(task.routes.transforms)
@@ -119,7 +115,7 @@ class _TaskRun:
                     results.append((yield from self._read(reader, slice_)))
             bad = self._bad.counts(self._checked)
             if bad:
-                return TaskResult(self._task.index, tuple(results), bad=bad, schemas=self._lookups.lookups())
+                return self._result(results, bad=bad)
             complete = not self._router.unknown and not any(table.needs for table in self._writers.values())
             tables = {name: table.close(complete=complete) for name, table in self._writers.items()}
             dead_letters = self._collector.close(complete=complete)
@@ -129,8 +125,11 @@ class _TaskRun:
             for table in self._writers.values():
                 table.abort()
             self._collector.abort()
-        unknown, schemas = tuple(self._router.unknown), self._lookups.lookups()
-        return TaskResult(self._task.index, tuple(results), tables, dead_letters, unknown, schemas=schemas)
+        return self._result(results, tables=tables, dead_letters=dead_letters, unknown=tuple(self._router.unknown))
+
+    def _result(self, range_parts: Sequence[RangePartResult], **found: Any) -> TaskResult:
+        schemas, key_schemas = self._lookups.lookups(), self._key_lookups.lookups()
+        return TaskResult(self._task.index, tuple(range_parts), schemas=schemas, key_schemas=key_schemas, **found)
 
     def _read(self, reader: RangeReader, slice_: RangePart) -> Generator[tuple[int, RowBlock], None, RangePartResult]:
         seen = 0

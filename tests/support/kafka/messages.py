@@ -45,6 +45,9 @@ class GivenMessages(Messages):
     def keys(self) -> list[bytes | None]:
         return [one.key for one in self._given]
 
+    def key_values(self) -> Values:
+        return values_of(self.keys())
+
     def timestamps(self) -> list[int | None]:
         return [7000 + one.offset for one in self._given]
 

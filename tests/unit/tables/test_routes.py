@@ -15,6 +15,7 @@ BY_FIELD = {
     f"iceberg.table.{TABLE}.route-regex": "a.*",
     f"iceberg.table.{OTHER}.route-regex": "b.*",
 }
+JSON_KEYS = {"key.converter": "JsonConverter", "key.converter.schemas.enable": "false"}
 DYNAMIC = {"floe.route.by": "key", "floe.route.namespace": "rpc"}
 
 
@@ -42,6 +43,8 @@ CHANGES_NOTHING = [
     {"iceberg.tables.evolve-schema-enabled": "true", "iceberg.tables.auto-create-enabled": "true"},
     {"topics": f"{TOPIC},snacks"},
     {"iceberg.tables.default-commit-branch": "main"},
+    JSON_KEYS,
+    {"key.converter": "LongConverter"},
 ]
 
 
@@ -69,6 +72,8 @@ def test_the_order_of_tables_is_no_part_of_a_hash() -> None:
         (STATIC, BY_FIELD),
         (BY_FIELD, {"iceberg.tables.route-field": "kind.of"}),
         (BY_FIELD, {"iceberg.tables.route-field": "", "floe.route.by": "key"}),
+        (BY_FIELD, {"floe.route.by": "key", **JSON_KEYS}),
+        (DYNAMIC, {"iceberg.tables.route-field": "kind", **JSON_KEYS}),
         (BY_FIELD, {"iceberg.tables.route-field": "", "floe.route.by": "header", "floe.route.header": "kind"}),
         (BY_FIELD, {f"iceberg.table.{TABLE}.route-regex": "a.+"}),
         (BY_FIELD, {f"floe.table.{TABLE}.topics": "drinks"}),

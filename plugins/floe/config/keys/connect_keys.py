@@ -41,8 +41,13 @@ CONNECT: Final = (
         "`true`: values are envelopes of a schema and a payload. `false`: values are plain JSON.",
         key_class=KeyClass.REPLAY,
     ),
-    no_effect("key.converter", Kind.STRING, None, "Keys are routed by and copied as they are."),
-    no_effect("key.converter.*", Kind.MAP, None, "Keys are routed by and copied as they are."),
+    supported(
+        "key.converter",
+        Kind.STRING,
+        None,
+        "The class that keys are decoded by for `floe.route.by=key`; without one they are text. Else it has no effect.",
+    ),
+    supported("key.converter.*", Kind.MAP, None, "Options of that class."),
     no_effect("header.converter", Kind.STRING, None, "Headers are routed by and copied as they are."),
     no_effect("header.converter.*", Kind.MAP, None, "Headers are routed by and copied as they are."),
     supported(

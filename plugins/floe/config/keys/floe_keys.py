@@ -95,7 +95,7 @@ FLOE: Final = (
         "floe.route.by",
         Kind.STRING,
         None,
-        "Where the route value is: `field`, `header` or `key`.",
+        "Where the route value is: `field`, `header` or `key`; with iceberg.tables.route-field in that field of the key.",
         key_class=KeyClass.REPLAY,
     ),
     supported(

@@ -62,6 +62,10 @@ class Settings:
     def given(self, key: str) -> bool:
         return key in self.properties
 
+    def is_own(self, key: str) -> bool:
+        """Whether a key is the connector's, not one that it takes from the worker file."""
+        return key in self._flat and key not in self._taken
+
     def text(self, key: str) -> str:
         """Read a STRING without blanks around it; its default, or an empty text, when absent."""
         return self.properties.get(key, _ENTRIES[key].default or "").strip()

@@ -29,9 +29,10 @@ _CONDITIONS = (("iceberg.table", REGEX), ("floe.table", TOPICS))
 class Routing:
     """How the tables of a record are found.
 
-    ``by``: where its route value is: at ``path`` in the record's value, in the last header called ``header``, in
-    its key; ``none`` if no value is needed. ``template`` names the table of each record, with ``{value}`` and
-    ``{topic}`` filled in; None if the connector names tables (static), each with its conditions.
+    ``by``: where its route value is: at ``path`` in the record's value, in the last header called ``header``, at ``path``
+    in its key, or the whole key if there is no path; ``none`` if no value is needed. ``template`` names the table of each
+    record, with ``{value}`` and ``{topic}`` filled in; None if the connector names tables (static), each with its
+    conditions.
     """
 
     by: By = "none"
@@ -61,7 +62,7 @@ class Routing:
         """Return what decides which rows of a topic one table gets, as JSON: a part of the table's route hash."""
         if settings.topics is not None and topic not in settings.topics:
             return "none"
-        source = {"field": list(self.path), "header": self.header, "key": ""}.get(self.by, "")
+        source = {"field": list(self.path), "header": self.header, "key": list(self.path) or ""}.get(self.by, "")
         if self.template is not None:
             return {"by": self.by, "of": source, "template": self.template}
         if settings.route_regex is not None:
@@ -77,7 +78,7 @@ def read_routing(settings: Settings, tables: Tables, topics: Collection[str], *,
     by = _read_by(settings)
     routing = Routing(
         by=by,
-        path=tuple(settings.text(FIELD).split(".")) if by == "field" else (),
+        path=tuple(field.split(".")) if (field := settings.text(FIELD)) and by in ("field", "key") else (),
         header=settings.text(HEADER) if by == "header" else "",
         template=_read_template(settings, by),
         on_unroutable=_read_on_unroutable(settings, has_dead_letters=has_dead_letters),
@@ -114,7 +115,7 @@ def _read_by(settings: Settings) -> By:
     if text not in ("", *_BY):
         settings.problems.append(f"{BY} {text[:100]!r} is no place to look for a route: set one of {', '.join(_BY)}")
         return "none"
-    if field and text not in ("", "field"):
+    if field and text not in ("", "field", "key"):
         settings.problems.append(f"{FIELD} and {BY}={text} name two places to look for a route: keep one")
     if text == "field" and not field:
         settings.problems.append(f"{BY} is field, but {FIELD} does not name one")

@@ -9,10 +9,11 @@ from pyiceberg.table.name_mapping import NameMapping
 
 from floe.config.converters.base import ConverterSpec
 from floe_job.contract.rejected import Rejected
-from floe_job.convert.base import Parsed
+from floe_job.convert.base import FieldConverter, Parsed
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.json.parse import parse_any
+from floe_job.convert.keys.json_keys import JsonKeyField, JsonKeyText
 from floe_job.convert.table_field import TableField, schema_of
 from floe_job.exceptions import InvalidRecord
 from floe_job.schema.rules import ColumnRules
@@ -34,6 +35,10 @@ class JsonConverters:
     def for_field(self, path: tuple[str, ...]) -> TableField:
         """Make the reader of one field."""
         return TableField(path, JsonDecoder(schema_of(path), ColumnRules(), create=False))
+
+    def for_key(self, path: tuple[str, ...]) -> FieldConverter:
+        """Make the reader of a field of keys, or of whole keys."""
+        return JsonKeyField(self.for_field(path)) if path else JsonKeyText()
 
     def whole(self, values: Sequence[bytes | None]) -> Parsed:
         """Parse values of any JSON type but null; floats keep their digits (``Literal``), for decimal columns."""

@@ -8,6 +8,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping
 
 from floe_job.convert.base import Parsed
+from floe_job.convert.keys.wrapped import FIELD, WrappedKeys
 from floe_job.convert.table_field import TableField, schema_of
 from floe_job.convert.typed.base import TypedDecoder
 from floe_job.convert.typed.parsed import parsed
@@ -30,6 +31,11 @@ class TypedConverters:
     def for_field(self, path: tuple[str, ...]) -> TableField:
         """Make the reader of one field; bytes and times are no text, as in a string column."""
         return TableField(path, TypedTable(self._make(), schema_of(path), ColumnRules(), create=False))
+
+    def for_key(self, path: tuple[str, ...]) -> TableField:
+        """Make the reader of a field of keys, or of whole keys."""
+        path = (FIELD, *path)
+        return TableField(path, TypedTable(WrappedKeys(self._make()), schema_of(path), ColumnRules(), create=False))
 
     def whole(self, values: Sequence[bytes | None]) -> Parsed:
         """Decode whole values, for transforms."""

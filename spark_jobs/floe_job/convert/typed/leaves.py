@@ -92,6 +92,8 @@ def coercion_leaf(source: ConnectSchema, target: IcebergType, arrow: pa.DataType
         return _decimals_of_doubles(target, arrow)
     if not pa.types.is_integer(have):
         return None
+    if isinstance(target, StringType):
+        return None if source.name else _cast(arrow)
     if isinstance(target, DecimalType):
         return _decimals_of_whole(target, arrow)
     if isinstance(target, FloatType | DoubleType):

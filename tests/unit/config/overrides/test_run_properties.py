@@ -35,7 +35,7 @@ LIVE = {
     *("control_kafka", "consumer_overrides", "errors", "warnings", "properties"),
     *("worker_memory", "batch_max_bytes", "write_timeout_ms"),
 }
-REPLAY = LIVE | {"topics", "topics_regex", "settings", "routing", "schema", "transforms"}
+REPLAY = LIVE | {"topics", "topics_regex", "settings", "routing", "schema", "transforms", "value_converter"}
 
 RESTS = {
     "consumer.override.": CLIENT_SETTINGS,

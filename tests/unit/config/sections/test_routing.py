@@ -5,6 +5,7 @@ import pytest
 from floe.config.sections.routing import Routing
 from floe.config.sections.table_template import topic_part
 
+KEY, AVRO = "key.converter", "io.confluent.connect.avro.AvroConverter"
 FIELD, BY, HEADER = "iceberg.tables.route-field", "floe.route.by", "floe.route.header"
 TEMPLATE, NAMESPACE, UNROUTABLE = "floe.route.template", "floe.route.namespace", "floe.route.on-unroutable"
 DYNAMIC, DEAD_LETTERS = "iceberg.tables.dynamic-enabled", "floe.deadletter.table"
@@ -82,7 +83,17 @@ def test_keys_for_other_routings_are_warned_of(connector, key):
             "floe.route.by 'value' is no place to look for a route: set one of field, header, key",
         ),
         ({BY: "field"}, "floe.route.by is field, but iceberg.tables.route-field does not name one"),
-        ({BY: "key", FIELD: "a"}, "iceberg.tables.route-field and floe.route.by=key name two places"),
+        ({BY: "header", HEADER: "a", FIELD: "a"}, f"{FIELD} and {BY}=header name two places"),
+        ({BY: "key", FIELD: "a"}, f"{FIELD} 'a' is a field of the key with {BY}=key, but no {KEY} is given"),
+        ({BY: "key", FIELD: "a", KEY: "StringConverter"}, f"but {KEY} 'StringConverter' gives keys without fields"),
+        ({BY: "key", FIELD: "a..b", KEY: "JsonConverter"}, "'a..b' has an empty part"),
+        ({BY: "key", KEY: "my.Own"}, f"{KEY} 'my.Own' is no converter that floe knows"),
+        (
+            {BY: "key", KEY: "my.Own"},
+            "For a route by the bytes of keys as text set org.apache.kafka.connect.converters.Byte",
+        ),
+        ({BY: "key", KEY: "AvroConverter"}, f"{KEY} 'AvroConverter' is the name of several classes"),
+        ({BY: "key", KEY: AVRO}, f"{KEY}.schema.registry.url is not given"),
         ({BY: "header"}, "floe.route.header and floe.route.by=header go together"),
         ({BY: "key", HEADER: "a"}, "floe.route.header and floe.route.by=header go together"),
         ({BY: "header", HEADER: "a\u202eb"}, "floe.route.header has blanks around it or control characters"),
@@ -96,6 +107,21 @@ def test_keys_for_other_routings_are_warned_of(connector, key):
 )
 def test_a_place_that_is_none_is_refused(problems, over, problem):
     assert any(problem in found for found in problems({**over, REGEX: "x"}))
+
+
+def test_a_field_of_the_key_is_the_route_value(connector):
+    over = {BY: "key", FIELD: "a.b", KEY: AVRO, f"{KEY}.schema.registry.url": "http://r", REGEX: "x", f"{KEY}.x": "1"}
+    made = connector(over)
+    assert (made.routing.by, made.routing.path, made.key_converter.kind) == ("key", ("a", "b"), "avro")
+    assert made.warnings == (f"{KEY}.x has no effect: it is no option of {AVRO}",)
+    assert made.route_rule("rpc.pizzas", "pizzas") == {"by": "key", "of": ["a", "b"], "regex": "x"}
+
+
+def test_a_whole_key_is_routed_by_as_ever(connector):
+    for converter in ({}, {KEY: "StringConverter"}, {KEY: "JsonConverter"}):
+        made = connector({BY: "key", REGEX: "x", **converter})
+        assert made.route_rule("rpc.pizzas", "pizzas") == {"by": "key", "of": "", "regex": "x"}
+        assert (made.routing.path, made.warnings) == ((), ())
 
 
 # -- records that name their tables -----------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from pyiceberg.types import (
     LongType,
     MapType,
     NestedField,
+    StringType,
     TimestampType,
     TimestamptzType,
 )
@@ -108,7 +109,9 @@ def test_doubles_become_decimals_as_one_by_one(source: ConnectSchema, target: De
     assert_same(source, target, given)
 
 
-@pytest.mark.parametrize("target", [*TIMES, *DECIMALS, DecimalType(18, 18), DoubleType(), FloatType()], ids=str)
+@pytest.mark.parametrize(
+    "target", [*TIMES, *DECIMALS, DecimalType(18, 18), DoubleType(), FloatType(), StringType()], ids=str
+)
 @settings(max_examples=60)
 @given(st.lists(st.none() | whole, max_size=6))
 @example([2**53 + 1, 2**63 - 1, -(2**63), 16_777_217, 9_999_999_999, 10_000_000_000])
@@ -127,6 +130,8 @@ def test_whole_numbers_are_coerced_as_one_by_one(target: IcebergType, values: li
         (LONG, TimestamptzType(), [1_700_000_000_123, None]),
         (LONG, DateType(), [19_000, None]),
         (LONG, DoubleType(), [2**53 + 1, None]),
+        (LONG, StringType(), [2**63 - 1, -(2**63), 0, None]),
+        (ConnectSchema(Kind.INT8, optional=True), StringType(), [-128, 127, None]),
     ],
     ids=str,
 )

@@ -1,0 +1,1 @@
+"""Keys of records as text: of the whole key, or of one of its fields."""
