@@ -7,6 +7,10 @@ from floe.config.keys.key_class import KeyClass
 from floe.config.libraries.client_settings import LIVE_CLIENT_SETTINGS
 from floe.config.libraries.table_property_names import LIVE_WRITE_PROPERTIES
 
+_NO_HADOOP: Final = (
+    "There is no Hadoop in floe. Set the store's own keys, such as iceberg.catalog.s3.endpoint for fs.s3a.endpoint."
+)
+
 SINK: Final = (
     supported(
         "iceberg.tables",
@@ -173,8 +177,8 @@ SINK: Final = (
         "A field finds its column whatever the case; without effect on a table with a name mapping.",
         key_class=KeyClass.REPLAY,
     ),
-    refused("iceberg.hadoop-conf-dir", Kind.STRING, None, "There is no Hadoop in floe. Set iceberg.catalog.* instead."),
-    refused("iceberg.hadoop.*", Kind.MAP, None, "There is no Hadoop in floe. Set iceberg.catalog.* instead."),
+    refused("iceberg.hadoop-conf-dir", Kind.STRING, None, _NO_HADOOP),
+    refused("iceberg.hadoop.*", Kind.MAP, None, _NO_HADOOP),
     refused(
         "iceberg.coordinator.transactional.suffix",
         Kind.STRING,

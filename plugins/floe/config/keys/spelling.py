@@ -9,6 +9,7 @@ MAX_DISTANCE = 2
 MAX_CHARACTERS = 100
 """Characters of a text that are compared: more than any known key has."""
 
+_LIKENESS = 0.65
 _PAIRS_PER_EDIT = 3  # that an edit can remove from a text: swapped neighbours are in three
 
 Pairs = frozenset[str]
@@ -30,6 +31,11 @@ def nearest_of(text: str, names: tuple[str, ...]) -> str | None:
     """Return the name with the largest fraction of pairs in common with ``text``; None if there are no names."""
     own = pairs(text)
     return max(names, key=lambda name: likeness(own, _pairs_of_name(name)), default=None)
+
+
+def is_like(text: str, known: str) -> bool:
+    """Whether a text may be meant for a known one, by common pairs or by edits: another name only misleads."""
+    return likeness(pairs(text), _pairs_of_name(known)) >= _LIKENESS or is_near(text[:MAX_CHARACTERS], known)
 
 
 @lru_cache(maxsize=2000)

@@ -8,8 +8,9 @@ from typing import Final
 from floe.config.catalogs.base import PREFIX, CatalogKey, CatalogType, KeyStatus, KeyTable, by_pyicebergs_names
 from floe.config.catalogs.registry import TYPES, type_named, type_names, type_of_class
 from floe.config.catalogs.stores import STORE_KEYS
+from floe.config.keys.name_set import NameSet
 from floe.config.keys.reader import Settings
-from floe.config.libraries.library_settings import CATALOG_NAMES, unknown_settings
+from floe.config.libraries.library_settings import CATALOG, CATALOG_NAMES, unknown_settings
 from floe.config.names import plain_problem
 from floe.config.properties import Properties
 
@@ -17,6 +18,7 @@ TYPE: Final = f"{PREFIX}type"
 IMPLEMENTATION: Final = f"{PREFIX}catalog-impl"
 
 _CODE: Final = re.compile(r"py-io-impl|s3\.retry-strategy-impl|auth(\..*)?")
+_ICEBERGS: Final = "org.apache.iceberg."
 _SIGNERS: Final = ("S3V4RestSigner",)
 _SHOWN_CHARACTERS: Final = 200
 
@@ -79,8 +81,10 @@ def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[
         if row.status is KeyStatus.REFUSED:
             yield f"{PREFIX}{key[:_SHOWN_CHARACTERS]} is refused: {row.note}"
     elsewhere = {*code, *rows, "catalog-impl", "py-catalog-impl"}
-    unknown = (key for key in given if key not in elsewhere)
-    yield from unknown_settings(PREFIX, unknown, CATALOG_NAMES, "PyIceberg")
+    unknown = [key for key in given if key not in elsewhere and key not in CATALOG_NAMES]
+    if unknown:
+        known = NameSet((*CATALOG, *(row.name for row in _table(kind))))
+        yield from unknown_settings(PREFIX, unknown, known, "PyIceberg")
     if given.get("s3.signer", _SIGNERS[0]) not in _SIGNERS:
         yield f"{PREFIX}s3.signer {given['s3.signer'][:100]!r}: PyIceberg has {_SIGNERS[0]} only, set that"
     for key in ("uri", "warehouse"):
@@ -113,13 +117,18 @@ def _read_type(settings: Settings, given: Mapping[str, str]) -> CatalogType | No
     return kind
 
 
+def _no_class(name: str) -> str:
+    own = "catalogs of your own classes are not built"
+    return "floe has no catalog in the place of this class" if name.startswith(_ICEBERGS) else own
+
+
 def _type_of_class(settings: Settings, given: Mapping[str, str]) -> CatalogType | None:
     name = given["catalog-impl"].strip()
     kind = type_of_class(name)
     if kind is None:
         settings.problems.append(
-            f"{IMPLEMENTATION} {name[:_SHOWN_CHARACTERS]!r} is not supported: catalogs of your own classes are not built. "
-            f"Remove it and set {TYPE} to {type_names()}"
+            f"{IMPLEMENTATION} {name[:_SHOWN_CHARACTERS]!r} is not supported: {_no_class(name)}. Remove it and set {TYPE} to "
+            f"{type_names()}"
         )
     elif "type" in given:
         settings.problems.append(

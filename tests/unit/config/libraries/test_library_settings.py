@@ -112,6 +112,8 @@ def test_properties_of_tables_have_all_of_pyicebergs():
         ("consumer.override.fetch.max.byte", "consumer.override.fetch.max.bytes"),
         ("iceberg.catalog.s3.endpont", "iceberg.catalog.s3.endpoint"),
         ("iceberg.catalog.warehous", "iceberg.catalog.warehouse"),
+        ("iceberg.catalog.url", "iceberg.catalog.uri"),
+        ("iceberg.catalog.s3.pathStyleAccess", "iceberg.catalog.s3.path-style-access"),
         ("iceberg.tables.write-props.write.target-file-size", "write-props.write.target-file-size-bytes"),
         ("iceberg.tables.auto-create-props.commit.manifest.enabled", "commit.manifest-merge.enabled"),
     ],
@@ -119,6 +121,12 @@ def test_properties_of_tables_have_all_of_pyicebergs():
 def test_a_setting_that_no_library_has_is_refused(problems, key, nearest):
     (problem,) = problems({key: "1"})
     assert problem.startswith(f"{key} is no setting of") and nearest in problem
+
+
+@pytest.mark.parametrize("key", ["iceberg.catalog.blms_catalog", "iceberg.tables.write-props.write.x"])
+def test_a_setting_like_no_other_is_compared_with_none(problems, key):
+    (problem,) = problems({key: "1"})
+    assert problem.startswith(f"{key} is no setting of") and problem.endswith("that floe hands on: remove it")
 
 
 def test_thousands_of_unknown_settings_are_answered_in_time(problems):

@@ -26,6 +26,12 @@ def test_catalogs_of_own_classes_are_refused_by_name(problems, key):
     assert problem.startswith(f"iceberg.catalog.{key}") and "is not supported" in problem
 
 
+def test_class_of_icebergs_is_not_said_to_be_your_own(problems):
+    name = "org.apache.iceberg.gcp.biglake.BigLakeCatalog"
+    (problem,) = problems({"iceberg.catalog.catalog-impl": name}, ("iceberg.catalog.type",))
+    assert f"{name!r} is not supported: floe has no catalog in the place of this class. Remove it" in problem
+
+
 def test_class_of_a_catalog_means_its_type(connector):
     made = connector({"iceberg.catalog.catalog-impl": "org.apache.iceberg.rest.RESTCatalog"}, ("iceberg.catalog.type",))
     assert (made.catalog.type, made.catalog.properties) == ("rest", {"type": "rest"})
