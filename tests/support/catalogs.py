@@ -29,6 +29,7 @@ class CatalogLake(Lake):
     """A lake in a catalog of type ``kind``."""
 
     kind: str = "sql"
+    has_nested_namespaces: bool = True
 
     def connector(self, **over: object) -> Connector:
         return super().connector(**{"iceberg.catalog.type": self.kind, **over})

@@ -14,6 +14,7 @@ from functools import partial
 from pydantic import ValidationError as InvalidFields
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import (
+    BadRequestError,
     ForbiddenError,
     NamespaceAlreadyExistsError,
     NoSuchNamespaceError,
@@ -104,9 +105,7 @@ class Tables:
         """
         new = NewTable.of(name, schema, settings or self.connector.table(name), on_unsuitable)
         with self.errors(f"create table {name!r}"):
-            namespace = name.split(".")[:-1]
-            for depth in range(1, len(namespace) + 1):
-                self._create_namespace(".".join(namespace[:depth]))
+            refusal = self._create_namespaces(name)
             properties: Mapping[str, str] = {**SHIPPED, **self.connector.auto_create_props}
             try:
                 table = self.catalog.create_table(
@@ -114,6 +113,13 @@ class Tables:
                 )
             except TableAlreadyExistsError:
                 table = self.catalog.load_table(name)
+            except NoSuchNamespaceError as error:
+                msg = (
+                    f"table {name!r} cannot be created: its namespace does not exist, and the catalog did not create it "
+                    f"({refusal or first_line(error)}). No table was created. Create the namespace yourself, or let floe's "
+                    "login create namespaces"
+                )
+                raise TableUnsuitable(hide(msg), code="FLOE-422") from cause_of(error)
         learn(table.io.properties)
         return table
 
@@ -164,7 +170,13 @@ class Tables:
         return True
 
     def _namespaces(self, parent: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        for namespace in self.catalog.list_namespaces(parent):
+        try:
+            listed = self.catalog.list_namespaces(parent)
+        except (BadRequestError, NoSuchNamespaceError):
+            if not parent:
+                raise
+            return  # a catalog whose namespaces are of one level
+        for namespace in listed:
             if len(namespace) > len(parent):
                 yield namespace
                 yield from self._namespaces(namespace)
@@ -185,12 +197,30 @@ class Tables:
         """Map the errors of changing a table to floe's errors. Conflicts are not mapped."""
         return self.errors(f"change table {name!r}")
 
-    def _create_namespace(self, namespace: str) -> None:
-        try:
-            self.catalog.create_namespace(namespace)
-        except (NamespaceAlreadyExistsError, ForbiddenError):
-            # it exists by now, or may not be created: creating the table shows which
-            return
+    def _create_namespaces(self, name: str) -> str:
+        """Create the namespaces of a table; return why the catalog refused to, if it did: creating the table decides.
+
+        Raises TableUnsuitable for a namespace in another one, in a catalog whose namespaces are of one level.
+        """
+        parts, refusal = name.split(".")[:-1], ""
+        for depth in range(1, len(parts) + 1):
+            try:
+                self.catalog.create_namespace(".".join(parts[:depth]))
+            except NamespaceAlreadyExistsError:
+                continue
+            except (ForbiddenError, NotImplementedError) as error:
+                refusal = first_line(error)
+            except BadRequestError as error:
+                refusal = first_line(error)
+                if depth > 1:
+                    msg = (
+                        f"table {name!r} cannot be created: the catalog has no namespace {'.'.join(parts[:depth])!r} and "
+                        f"refuses to create it ({refusal}). Its namespaces may be of one level, as those of Unity and S3 "
+                        "Tables are. No table was created. Name a table of two parts, such as "
+                        f"{parts[0]}.{name.rpartition('.')[2]}"
+                    )
+                    raise TableUnsuitable(hide(msg), code="FLOE-422") from cause_of(error)
+        return refusal
 
 
 def open_catalog(connector: Connector) -> Catalog:

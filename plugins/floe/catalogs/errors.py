@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from pyiceberg.exceptions import CommitFailedException, ForbiddenError, UnauthorizedError, ValidationError
+from pyiceberg.exceptions import (
+    AuthorizationExpiredError,
+    BadRequestError,
+    CommitFailedException,
+    ForbiddenError,
+    UnauthorizedError,
+    ValidationError,
+)
 
 from floe.catalogs.exceptions import (
     CatalogError,
@@ -20,6 +27,8 @@ from floe.catalogs.exceptions import (
 from floe.config.secrets.mask import clip, hide
 
 _SHOWN_CHARACTERS = 300
+_NOT_VALID = (ValidationError, BadRequestError, NotImplementedError)
+_OF_LOGIN = (UnauthorizedError, AuthorizationExpiredError)
 
 
 class Answer(Enum):
@@ -96,8 +105,8 @@ class CatalogErrors:
             case Answer.REFUSED:
                 msg = hide(_refusal(action, error))
                 if committing:
-                    return TableRefused(msg, code="FLOE-412" if isinstance(error, ValidationError) else "FLOE-411")
-                return LoginRefused(msg) if isinstance(error, UnauthorizedError) else CatalogMisconfigured(msg)
+                    return TableRefused(msg, code="FLOE-412" if isinstance(error, _NOT_VALID) else "FLOE-411")
+                return LoginRefused(msg) if isinstance(error, _OF_LOGIN) else CatalogMisconfigured(msg)
             case Answer.UNKNOWN:
                 # the table shows whether the commit was made
                 return CatalogUnreachable(
@@ -136,6 +145,10 @@ def _refusal(action: str, error: Exception) -> str:
         )
     if isinstance(error, PermissionError):
         return f"could not {action}: {error}. The warehouse must be writable for Airflow's and Spark's workers."
+    if isinstance(error, BadRequestError | NotImplementedError):
+        return f"the catalog refuses to {action}: {first_line(error)}. Nothing was changed"
+    if isinstance(error, CatalogError):
+        return f"could not {action}: {first_line(error)}"
     return f"not allowed to {action}: {first_line(error)}. Check the catalog's credentials and grants."
 
 

@@ -44,6 +44,8 @@ _OWN_REQUIREMENTS = "a public way to get a snapshot's updates and requirements w
 _SQL = "an expired parent has to stay named, as in Java; PyIceberg takes its id away"
 _JAVA_EXPIRY = "metadata updates of PyIceberg that do what Java's TableMetadata does"
 _TRUST = "what a catalog answers is checked before a FileIO is made of it"
+_LOGIN = "PyIceberg's session waits for ever, follows redirects, and its login sends a token of None"
+_OWN_SESSION = "a public way to give a REST catalog its session and its login"
 _HOOK = "a public hook between a catalog's answer and the FileIO"
 
 PRIVATE_NAMES: Final = (
@@ -111,6 +113,10 @@ PRIVATE_NAMES: Final = (
     ),
     PrivateName("pyiceberg.catalog:Catalog._load_file_io", _TRUST, _HOOK, ("self", "properties", "location")),
     PrivateName("pyiceberg.catalog.rest:RestCatalog._fetch_config", _TRUST, _HOOK, ("self",)),
+    PrivateName("pyiceberg.catalog.rest:RestCatalog._create_session", _LOGIN, _OWN_SESSION, ("self",)),
+    PrivateName("pyiceberg.catalog.rest:RestCatalog._config_headers", _LOGIN, _OWN_SESSION, ("self", "session")),
+    PrivateName("pyiceberg.catalog.rest:RestCatalog._refresh_token", _LOGIN, _OWN_SESSION, ("self",)),
+    PrivateName("pyiceberg.catalog.rest:RestCatalog._auth_manager", _LOGIN, _OWN_SESSION),
     *(
         PrivateName(
             f"pyiceberg.catalog.rest:RestCatalog.{name}", _TRUST, _HOOK, ("self", "identifier_tuple", "table_response")

@@ -7,6 +7,7 @@ a user who alters a table could send the credentials of all tables to another ad
 import re
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from floe.catalogs.code_guard import AUTH, check_class, check_properties
 from floe.catalogs.exceptions import CatalogMisconfigured, CodeRefused, TableUnsuitable
@@ -18,6 +19,12 @@ _LOCAL: Final = re.compile(
     r"auth|ssl|.*profile-name|hdfs\.kerberos_ticket|gcs\.session-kwargs|s3\.proxy-uri|py-catalog-impl"
 )
 """Settings of this process: its login, the certificates it trusts, its proxies, the local files that it reads."""
+
+_OF_CATALOG: Final = re.compile(
+    r"credential|rest\.(auth|client|access-key|secret-access|session-token)[.-].*|gcp\.auth\..*"
+)
+"""Settings of this process' login and connection to the catalog, which the catalog itself does not change."""
+_SIGNERS: Final = ("s3.signer", "s3.signer.uri", "s3.signer.endpoint", "signer.uri", "signer.endpoint")
 
 
 def check_table_properties(table: str, properties: Mapping[str, str]) -> None:
@@ -58,12 +65,62 @@ def check_catalog_answer(answer: Mapping[str, Any], own: Mapping[str, Any]) -> N
     except CodeRefused as error:
         msg = f"the catalog's /v1/config is refused: {error}"
         raise CatalogMisconfigured(msg, code="FLOE-406") from None
-    problem = _answer_problem(answer, own)
-    if problem is None and "oauth2-server-uri" in answer and own.get("credential"):
-        problem = "another oauth2-server-uri: the credential would be sent there"
-    if problem:
+    if problem := _config_problem(answer, own):
         msg = f"the catalog's /v1/config answers with {problem}"
         raise CatalogMisconfigured(msg, code="FLOE-406")
+
+
+def check_signer(table: str, answer: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Refuse a table whose catalog wants to sign each request to the store, and gives no credentials instead.
+
+    Credentials of one's own count, and so does ``s3.remote-signing-enabled`` false, for those of the environment. Raises
+    TableUnsuitable.
+    """
+    asked = str(answer.get("s3.remote-signing-enabled", "")).strip().lower() == "true"
+    if not asked and not any(answer.get(key) for key in _SIGNERS):
+        return
+    if answer.get("s3.access-key-id") or own.get("s3.access-key-id") or own.get("client.access-key-id"):
+        return
+    if str(own.get("s3.remote-signing-enabled", "")).strip().lower() == "false":
+        return
+    msg = (
+        f"the catalog wants to sign each request to the store of table {table!r} (remote signing), which floe does not "
+        "support. Nothing was read or written. Have the catalog vend credentials, or set "
+        "iceberg.catalog.s3.access-key-id and s3.secret-access-key. For credentials of the environment, set "
+        "iceberg.catalog.s3.remote-signing-enabled to false"
+    )
+    raise TableUnsuitable(msg, code="FLOE-421")
+
+
+def _config_problem(answer: Mapping[str, Any], own: Mapping[str, Any]) -> str | None:
+    if found := sorted(key for key, value in answer.items() if not isinstance(value, str)):
+        return f"{', '.join(found)[:300]}, which is no text"
+    if problem := _answer_problem(answer, own):
+        return problem
+    if found := sorted(key for key in answer if _OF_CATALOG.fullmatch(key)):
+        return f"{', '.join(found)[:300]}: that is for this process' own configuration to say"
+    if "oauth2-server-uri" in answer and own.get("credential"):
+        return "another oauth2-server-uri: the credential would be sent there"
+    if "uri" in answer and _host_of(answer["uri"]) != _host_of(str(own.get("uri", ""))):
+        scheme, host, port = _host_of(answer["uri"])
+        return (
+            f"another uri, of {scheme}://{host[:200]}:{port}: the login and all commits would be sent there. If it is right, "
+            "set iceberg.catalog.uri to it"
+        )
+    return None
+
+
+def _host_of(address: str) -> tuple[str, str, int | None]:
+    parts = urlsplit(address)
+    try:
+        port = parts.port
+    except ValueError:
+        port = -1
+    return (
+        parts.scheme.lower(),
+        (parts.hostname or "").lower(),
+        port or {"http": 80, "https": 443}.get(parts.scheme.lower()),
+    )
 
 
 def _named(table: str, properties: Mapping[str, Any]) -> None:
