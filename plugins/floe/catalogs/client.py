@@ -56,6 +56,8 @@ class Tables:
         with errors.during(f"open catalog {connector.catalog.name!r}"):
             try:
                 catalog = open_catalog(connector)
+            except InvalidFields:
+                raise  # a ValueError, but of an answer
             except (ValueError, KeyError, TypeError, ImportError, CodeRefused) as error:
                 raise errors.not_opened(error) from cause_of(error)
         return cls(catalog, connector)

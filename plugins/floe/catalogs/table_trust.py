@@ -93,15 +93,15 @@ def check_signer(table: str, answer: Mapping[str, Any], own: Mapping[str, Any]) 
 
 
 def _config_problem(answer: Mapping[str, Any], own: Mapping[str, Any]) -> str | None:
-    if found := sorted(key for key, value in answer.items() if not isinstance(value, str)):
-        return f"{', '.join(found)[:300]}, which is no text"
     if problem := _answer_problem(answer, own):
         return problem
+    if found := sorted(key for key, value in answer.items() if not isinstance(value, str)):
+        return f"{', '.join(found)[:300]}, which is no text"
     if found := sorted(key for key in answer if _OF_CATALOG.fullmatch(key)):
         return f"{', '.join(found)[:300]}: that is for this process' own configuration to say"
     if "oauth2-server-uri" in answer and own.get("credential"):
         return "another oauth2-server-uri: the credential would be sent there"
-    if "uri" in answer and _host_of(answer["uri"]) != _host_of(str(own.get("uri", ""))):
+    if own.get("uri") and "uri" in answer and _host_of(answer["uri"]) != _host_of(str(own["uri"])):
         scheme, host, port = _host_of(answer["uri"])
         return (
             f"another uri, of {scheme}://{host[:200]}:{port}: the login and all commits would be sent there. If it is right, "

@@ -11,10 +11,21 @@ from floe.config.names import connector_name_problem
 MAX_BYTES = 1 << 20
 MAX_KEYS = 5000
 _SHOWN_CHARACTERS = 200
+_MAX_TWICE = 50
+
+
+class JsonObject(dict[str, object]):
+    """An object of a document. Of a key that is given twice the last value counts, as in Kafka Connect."""
+
+    twice: tuple[str, ...] = ()
+    """The keys that are given more than once."""
+
 
 
 def parse_document(content: bytes) -> dict[str, object]:
-    """Read one JSON object in UTF-8; a key given twice is refused. Numbers become strings as they are written.
+    """Read one JSON object in UTF-8; numbers become strings as they are written.
+
+    A key given twice is refused, except inside ``config``: see :func:`given_twice`.
 
     :raises MalformedFile: saying where, by line and column.
     """
@@ -39,7 +50,21 @@ def parse_document(content: bytes) -> dict[str, object]:
     if not isinstance(document, dict):
         msg = f"the file contains a JSON {_kind(document)}: write an object of Kafka Connect keys"
         raise MalformedFile(msg)
+    if isinstance(document, JsonObject) and document.twice:
+        msg = f"the key {document.twice[0][:_SHOWN_CHARACTERS]!r} is given twice: keep one of them"
+        raise MalformedFile(msg)
     return document
+
+
+def given_twice(document: Mapping[str, object]) -> list[str]:
+    """Return a warning for each key that ``config`` has more than once, up to 50."""
+    config = document.get("config")
+    if not isinstance(config, JsonObject):
+        return []
+    return [
+        f"the key {key[:_SHOWN_CHARACTERS]!r} is given twice in config: the last one counts, as in Kafka Connect. Keep one"
+        for key in config.twice[:_MAX_TWICE]
+    ]
 
 
 def unwrap(document: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
@@ -86,16 +111,14 @@ def _decode(content: bytes) -> str:
         raise MalformedFile(msg) from None  # the cause would carry the whole text, secrets too
 
 
-def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _object_of(pairs: list[tuple[str, object]]) -> JsonObject:
     if len(pairs) > MAX_KEYS:
         msg = f"an object has {len(pairs)} keys: a connector has at most {MAX_KEYS}"
         raise MalformedFile(msg)
-    items = dict(pairs)
+    items = JsonObject(pairs)
     if len(items) < len(pairs):
         counts = Counter(key for key, _ in pairs)
-        twice = next(key for key, count in counts.items() if count > 1)
-        msg = f"the key {twice[:_SHOWN_CHARACTERS]!r} is given twice: keep one of them"
-        raise MalformedFile(msg)
+        items.twice = tuple(key for key, count in counts.items() if count > 1)
     return items
 
 

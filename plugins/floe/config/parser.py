@@ -8,7 +8,7 @@ from floe.config.converters.base import ConverterSpec
 from floe.config.converters.key_and_header import read_key_converter, read_key_or_header
 from floe.config.converters.registry import read_converter
 from floe.config.converters.with_registry import has_registry
-from floe.config.document import unwrap
+from floe.config.document import given_twice, unwrap
 from floe.config.exceptions import ConfigError
 from floe.config.keys.reader import Settings
 from floe.config.libraries.library_settings import TABLE_NAMES, unknown_settings
@@ -66,7 +66,7 @@ def parse_connector(
     found = Resolved() if narrowed else resolve_at_parse(merged.keys, operator.providers, operator.environ)
     settings = Settings({**merged.keys, **found.values}, worker.named, merged.taken)
     settings.problems += [*worker.problems, *problems, *more, *found.problems]
-    settings.warnings += merged.warnings
+    settings.warnings += [*given_twice(document), *merged.warnings]
     check_limits(settings)
     _check_cross_keys(settings)
     settings.check_keys()

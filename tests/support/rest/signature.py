@@ -8,7 +8,9 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote, urlsplit
 
-_LOGIN = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/([^/]+)/aws4_request, ?SignedHeaders=([^,]+), ?Signature=(\w{64})")
+_LOGIN = re.compile(
+    r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/([^/]+)/aws4_request, ?SignedHeaders=([^,]+), ?Signature=(\w{64})"
+)
 _DEMANDED = {"host", "x-amz-date"}
 
 
@@ -40,9 +42,7 @@ def signature_problem(
         (method, quote(parts.path, safe="/-_.~"), query, listed, signed, hashlib.sha256(body).hexdigest())
     )
     scope = f"{date}/{region}/{service}/aws4_request"
-    text = "\n".join(
-        ("AWS4-HMAC-SHA256", headers["x-amz-date"], scope, hashlib.sha256(canonical.encode()).hexdigest())
-    )
+    text = "\n".join(("AWS4-HMAC-SHA256", headers["x-amz-date"], scope, hashlib.sha256(canonical.encode()).hexdigest()))
     derived = f"AWS4{keys[key]}".encode()
     for part in (date, region, service, "aws4_request"):
         derived = hmac.digest(derived, part.encode(), "sha256")

@@ -59,6 +59,7 @@ class StrictFront:
         """Given first, one each, in the place of an answer; a request that meets one is not carried out."""
         self.change: Callable[[str, dict[str, Any]], None] = lambda _path, _document: None
         """Changes an answer, by path, before it is sent."""
+        self.endpoints = list(ENDPOINTS)
         self.vended: list[str] = []
         self.requests: list[tuple[str, str, Headers]] = []
         self.warehouse = WAREHOUSE
@@ -121,7 +122,7 @@ class StrictFront:
         if own == "config":
             if parse_qs(parts.query).get("warehouse") != [WAREHOUSE]:
                 return Answer.error(400, "BadRequestException", "warehouse is missing or of no catalog")
-            document = {**self.config, "endpoints": ENDPOINTS, "not-in-the-specification": {"a": [1]}}
+            document = {**self.config, "endpoints": self.endpoints, "not-in-the-specification": {"a": [1]}}
             self.change(own, document)
             return Answer(200, document)
         if not own.startswith(f"{PREFIX}/"):
@@ -132,6 +133,9 @@ class StrictFront:
         if refused := _refusal(method, path, query, headers, body):
             return Answer.error(400, "BadRequestException", refused)
         if method == "POST" and path.endswith("/tables"):
+            status, content = self._forward("GET", f"/v1/{path.removesuffix('/tables')}", b"")
+            if status != 200:
+                return Answer(status, json.loads(content))
             body = json.dumps({**json.loads(body), "location": f"{self._folder}/managed/{uuid.uuid4()}"}).encode()
         status, content = self._forward(method, f"/v1/{path}" + (f"?{query}" if query else ""), body)
         document = json.loads(content) if content else None
@@ -154,7 +158,8 @@ class StrictFront:
         document["config"] = {**document.get("config", {}), "client.region": "eu-central-1"}
         document["storage-credentials"] = [
             {"prefix": "file", "config": {"s3.access-key-id": "of-a-shorter-prefix"}},
-            {"prefix": document["metadata"]["location"], "config": credentials},
+            # Hadoop writes file:/ where the location has file:///
+            {"prefix": str(document["metadata-location"]).partition("/metadata/")[0], "config": credentials},
         ]
 
     def _forward(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:

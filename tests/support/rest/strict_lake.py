@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tests.support.catalogs import RestLake
 from tests.support.rest.login_server import CLIENT_ID, CLIENT_SECRET, SCOPE, LoginServer
-from tests.support.rest.strict_front import Headers, StrictFront
+from tests.support.rest.strict_front import ENDPOINTS, Headers, StrictFront
 
 if TYPE_CHECKING:
     from floe.config import Connector
@@ -46,6 +46,11 @@ class StrictLake(RestLake):
         return super().connector(**{f"{start}uri": address, **login, **over})
 
     def close(self) -> None:
+        """Drop the tables, whatever a test made the server do."""
+        self.login, self.front.admit = {}, self._admit
+        self.front.faults.clear()
+        self.front.endpoints = list(ENDPOINTS)
+        self.front.change = lambda _path, _document: None
         super().close()
         self.front.close()
         self.logins.close()

@@ -12,6 +12,7 @@ from floe.config.connector_files import read_file
 from floe.config.document import parse_document
 from floe.config.exceptions import MalformedFile
 from floe.config.keys.table import KEYS
+from floe.config.report import report
 from tests.support.repository import ROOT
 
 
@@ -40,7 +41,7 @@ def test_a_flat_file_without_a_name_is_named_by_its_stem(write, document):
         ("12", "contains a JSON string or number"),
         ('{"a": 1,\n "b": }', r"line 2, column 7: no valid JSON"),
         ('{"a": "1", "a": "2"}', "the key 'a' is given twice"),
-        ('{"name": "x", "config": {"a": 1, "a": 1}}', "the key 'a' is given twice"),
+        ('{"name": "x", "config": {}, "config": {}}', "the key 'config' is given twice"),
         ('{"a": NaN}', "NaN is no valid JSON"),
         ('{"a": -Infinity}', "-Infinity is no valid JSON"),
         (b"\xef\xbb\xbf{}", "byte order mark"),
@@ -59,6 +60,24 @@ def test_a_malformed_file_is_an_error_that_says_where_and_what(write, content, m
         load_connector(path)
     assert str(caught.value).startswith(str(path))
     str(caught.value).encode()
+
+
+def test_key_twice_in_config_counts_by_its_last_value(write, document):
+    keys = json.dumps({key: value for key, value in document().items() if key != "name"})[:-1]
+    twice = (
+        '"iceberg.catalog.token": "canary-one", "iceberg.catalog.token": "canary-two", "tasks.max": 7, "tasks.max": 3'
+    )
+    text = f'{{"name": "pizzas", "config": {keys}, {twice}}}}}'
+    for file in (read_file(write("x.json", text)), read_file(write("y.json", text))):
+        made = file.connector
+        assert made is not None
+        assert (made.tasks_max, made.catalog.properties["token"]) == (3, "canary-two")
+        assert [warning.partition(":")[0] for warning in made.warnings] == [
+            "the key 'iceberg.catalog.token' is given twice in config",
+            "the key 'tasks.max' is given twice in config",
+        ]
+        assert "canary" not in "".join(made.warnings)
+        assert "WARNING the key 'iceberg.catalog.token' is given twice" in report(file)
 
 
 def test_malformed_file_does_not_leak_its_text_in_the_cause(write):

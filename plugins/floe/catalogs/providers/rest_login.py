@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import re
 import threading
-import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Final
 from urllib.parse import urljoin
 
@@ -140,7 +140,7 @@ class ClientLogin(AuthManager):
     def auth_header(self) -> str:
         """Return the header, with a new token if the present one is about to expire."""
         with self._lock:
-            if not self._token or (self._may_renew and time.monotonic() >= self._renewed_at):
+            if not self._token or (self._may_renew and monotonic() >= self._renewed_at):
                 self._fetch()
             self._sent.token = self._token
             return f"Bearer {self._token}"
@@ -165,7 +165,7 @@ class ClientLogin(AuthManager):
         learn({"access_token": token})
         self._token = sendable(token, f"token of the login at {origin_of(self.address)}")
         lifetime = _seconds(document.get("expires_in"), self._lifetime)
-        self._renewed_at = time.monotonic() + max(lifetime - _MARGIN, lifetime * 0.75)
+        self._renewed_at = monotonic() + max(lifetime - _MARGIN, lifetime * 0.75)
         log.debug("logged in at %s: the token is for %.0f s", origin_of(self.address), lifetime)
 
     def _read(self, answer: Response) -> Mapping[str, Any]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import io
 import json
 import logging
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from time import monotonic, sleep
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -83,12 +83,12 @@ class CatalogSession(Session):
                 return in_one_form(answer)
             attempt += 1
             log.info("%s answers %s: asked again in %.1f s", origin_of(request.url), answer.status_code, wait)
-            time.sleep(wait)
+            sleep(wait)
 
     def _send_once(self, request: PreparedRequest, **kwargs: Any) -> Response:
         if kwargs.get("timeout") is None:
             kwargs["timeout"] = (self._limits.connect, self._limits.read)
-        end = time.monotonic() + MAX_SECONDS
+        end = monotonic() + MAX_SECONDS
         answer = super().send(request, **{**kwargs, "stream": True})
         try:
             return _whole(answer, end)
@@ -174,7 +174,7 @@ def _whole(answer: Response, end: float) -> Response:
         if len(body) > MAX_ANSWER:
             msg = f"{origin_of(answer.url)} answers with more than {MAX_ANSWER >> 20} MB: reading it was given up"
             raise AnswerRefused(msg)
-        if time.monotonic() > end:
+        if monotonic() > end:
             msg = f"{origin_of(answer.url)} did not end its answer within {MAX_SECONDS:.0f} s: reading it was given up"
             raise AnswerRefused(msg)
     return _with_body(answer, bytes(body))
