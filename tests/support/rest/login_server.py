@@ -1,4 +1,4 @@
-"""An OAuth2 server for client credentials, on a port of its own, written from RFC 6749; its tokens expire when told to."""
+"""An OAuth2 server for client credentials, on a port of its own, written from RFC 6749; tests end its tokens."""
 
 from __future__ import annotations
 

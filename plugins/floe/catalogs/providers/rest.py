@@ -43,7 +43,7 @@ class RestProvider(PlainProvider):
         return CheckedRestCatalog(spec.name, **settings_with_address(spec))
 
     def classify(self, error: Exception, *, was_sent: bool) -> Answer:
-        """Classify as for every catalog; 400 and 501 changed nothing, and nor did a login that expired for good."""
+        """Classify as for every catalog; 400 and 501 changed nothing, and nor did a login that expired."""
         if isinstance(error, _CLEAR) and (was_sent or isinstance(error, AuthorizationExpiredError)):
             return Answer.REFUSED
         return answer_of(error, was_sent=was_sent)
