@@ -43,7 +43,7 @@ def resolve(
     """Return the jars of the packages and of all they depend on, fetched once and kept in `folder`.
 
     A package is `group:artifact:version`, `group:artifact:version:classifier` or
-    `group:artifact:version:type:classifier`; an exclusion is `group:artifact`. Raises DownloadFailed.
+    `group:artifact:version:type:classifier`, with `-` for none; an exclusion is `group:artifact`. Raises DownloadFailed.
     """
     asked = json.dumps([sorted(packages), sorted(exclude), transitive])
     target = folder / "sets" / hashlib.sha256(asked.encode()).hexdigest()[:16]
@@ -117,7 +117,8 @@ def _dependency(package: str, transitive: bool) -> str:
     if len(parts) == 3:
         return head + "</dependency>"
     kind = quoteattr(parts[3] if len(parts) == 5 else "jar")
-    artifact = f"<artifact name={name} type={kind} ext={kind} m:classifier={quoteattr(parts[-1])}/>"
+    classifier = "" if parts[-1] == "-" else f" m:classifier={quoteattr(parts[-1])}"
+    artifact = f"<artifact name={name} type={kind} ext={kind}{classifier}/>"
     return head + artifact + "</dependency>"
 
 

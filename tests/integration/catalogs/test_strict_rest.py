@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.io import OutputFile
+from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import Table
 
 from floe.catalogs.client import Tables
@@ -19,6 +21,7 @@ from floe.catalogs.exceptions import (
     TableUnsuitable,
 )
 from floe.catalogs.providers import rest_login
+from floe.exceptions import FloeError
 from floe.model.ledger import Ledger
 from floe.tables.exceptions import TableRefused
 from floe.tables.file_checks import roots_of
@@ -358,3 +361,37 @@ def test_runs_land_once_while_tokens_expire(pipeline: MakePipeline, lake: Strict
         lake.logins.expire_all()
         assert [one.already for one in pizzas.commit(plan).committed] == [False]
     assert read_ids(pizzas, name) == list(range(200))
+
+
+def test_credentials_that_expire_in_a_write_fail_it_whole(
+    pipeline: MakePipeline, lake: StrictLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store is a folder here, so that the credentials are checked where files are opened."""
+    name = f"rpc.e{tmp_path.name.replace('-', '_')}"
+    keys = {key: value for key, value in lake.connector().properties.items() if key.startswith(START)}
+    pizzas = pipeline(**{**keys, "iceberg.tables": name})
+    pizzas.produce({"id": i} for i in range(50))
+    pizzas.run()
+    expired: set[str] = set()
+    new_output = PyArrowFileIO.new_output
+
+    def checked(io: PyArrowFileIO, location: str) -> OutputFile:
+        if io.properties["s3.access-key-id"] in expired:
+            msg = "When initiating multiple part upload: AWS Error UNKNOWN (HTTP status 400): ExpiredToken"
+            raise OSError(msg)
+        return new_output(io, location)
+
+    monkeypatch.setattr(PyArrowFileIO, "new_output", checked)
+    pizzas.produce({"id": i} for i in range(50, 100))
+    plan = pizzas.plan()
+    lake.front.change = lambda _path, _document: expired.update(lake.front.vended)
+    with pytest.raises(Exception, match="ExpiredToken"):
+        pizzas.write(plan)
+    lake.front.change = lambda _path, _document: None
+    before = pizzas.position()
+    with pytest.raises(FloeError):
+        pizzas.commit(plan)
+    assert pizzas.position() == before
+    assert read_ids(pizzas, name) == list(range(50))
+    pizzas.run()
+    assert read_ids(pizzas, name) == list(range(100))

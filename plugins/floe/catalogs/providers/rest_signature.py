@@ -75,8 +75,8 @@ class SignatureAdapter(HTTPAdapter):
 
 def _unsigned(what: str, why: str = "") -> CatalogMisconfigured:
     msg = (
-        f"a request to the catalog cannot be signed: {what} {why[:300]}. Set rest.access-key-id and rest.secret-access-key, or give "
-        "Airflow's and Spark's workers credentials. Nothing was sent"
+        f"a request to the catalog cannot be signed: {what} {why[:300]}. Set rest.access-key-id and rest.secret-access-key, "
+        "or give Airflow's and Spark's workers credentials. Nothing was sent"
     )
     return CatalogMisconfigured(msg, code="FLOE-420")
 
