@@ -55,6 +55,7 @@ def test_commit_with_lost_or_wrong_answer_is_found_committed(
         if request.method == "POST" and request.path_url.startswith("/v1/namespaces/db/tables/") and not answered:
             answered.append(response.status_code)
             if status is None:
+                response.close()
                 raise requests.exceptions.ConnectionError("the answer was lost")  # noqa: EM101
             response.status_code = status
         return response
