@@ -25,10 +25,10 @@ unexport PYTHONDONTWRITEBYTECODE
 export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT SCHEMA_REGISTRY_PORT REGISTRY FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: screenshot help setup setup-dev up down status demo test test-unit test-room test-full faults soak bench lint format types imports check clean distclean python new-enough connector-named room-named
+.PHONY: screenshot help setup setup-dev up down status demo test test-unit test-room test-catalogs test-full faults soak bench lint format types imports check clean distclean python new-enough connector-named room-named
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 python:
 	@command -v $(PYTHON) >/dev/null || { echo "error: there is no $(PYTHON): install Python 3.11 or newer, or name one, as in make PYTHON=python3.12 demo"; exit 1; }
@@ -59,6 +59,9 @@ test-unit: setup-dev ## run the tests that need no broker (marked quick)
 
 test-room: setup-dev room-named ## run the quick tests of one room: make test-room ROOM=catalogs, ROOM=job/convert
 	@$(VENV)/python -m pytest $(room-tests) -m quick --hypothesis-profile=quick -q
+
+test-catalogs: setup-dev ## run all tests of catalogs, on a real one of each type (those that start slowly too)
+	@$(VENV)/python -m pytest tests/contracts/test_catalogs.py tests/integration/catalogs tests/unit/catalogs $(SIDE_BY_SIDE) -m ""
 
 test-full: setup-dev ## run every test there is, the whole matrix of faults too (before a release)
 	@$(VENV)/python -m pytest $(SIDE_BY_SIDE) -m "" --hypothesis-profile=full --durations=25

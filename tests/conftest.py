@@ -14,6 +14,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from stack.services.broker import Broker
+    from stack.services.postgresql import PostgreSql
     from stack.services.rest_catalog import RestCatalog
     from stack.services.schema_registry import SchemaRegistry
     from tests.support.tables.catalog_proxy import CatalogProxy
@@ -98,6 +99,24 @@ def rest_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatal
         yield one
     finally:
         one.stop()
+
+
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgreSql]:
+    """A real PostgreSQL server, one for each worker; each test has a catalog of its own there."""
+    from stack.exceptions import Unsuitable
+    from stack.services.postgresql import PostgreSql
+    from stack.settings import free_port
+
+    try:
+        one = PostgreSql(tmp_path_factory.mktemp("postgresql"), free_port())
+    except Unsuitable as missing:
+        pytest.skip(str(missing))
+    try:
+        one.start()
+        yield one
+    finally:
+        one.remove()
 
 
 @pytest.fixture(scope="session")

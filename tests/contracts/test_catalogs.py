@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyiceberg.exceptions import CommitFailedException
@@ -26,16 +27,26 @@ from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties
 from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import append
-from tests.support.catalogs import CatalogLake, InMemoryProvider, RestLake
+from tests.support.catalogs import CatalogLake, InMemoryProvider, PostgreSqlLake, RestLake
 from tests.support.fixtures import short_waits  # noqa: F401 - of every test here
 from tests.support.rest.strict_lake import StrictLake
 from tests.support.tables.lake import CLUSTER, LEDGER, ROUTE, SCHEMA, TABLE, TOPIC, TOPIC_ID, expected, head
 from tests.support.tables.slices import write_slice
 
-SERVERS = {"rest": [pytest.mark.ci], "rest-strict": [pytest.mark.ci]}
-"""Types whose suite needs a server beside it."""
+Ask = Callable[[str], Any]
+"""Returns a fixture by its name."""
 
-KINDS = [pytest.param(kind, marks=SERVERS.get(kind, [])) for kind in (*PROVIDERS, "rest-strict", "in-memory")]
+SERVERS: dict[str, tuple[pytest.MarkDecorator, Callable[[Path, Ask], CatalogLake]]] = {
+    "rest": (pytest.mark.ci, lambda folder, ask: RestLake(folder, server=ask("rest_catalog"))),
+    "rest-strict": (pytest.mark.ci, lambda folder, ask: StrictLake(folder, server=ask("rest_catalog"))),
+    "postgresql": (pytest.mark.ci, lambda folder, ask: PostgreSqlLake(folder, server=ask("postgresql"))),
+}
+"""What the suite needs a server beside it for, a type or another place of one: its mark, and what makes its lake."""
+
+KINDS = [
+    pytest.param(kind, marks=SERVERS[kind][0] if kind in SERVERS else [])
+    for kind in dict.fromkeys((*PROVIDERS, *SERVERS, "in-memory"))
+]
 
 
 @pytest.fixture(params=KINDS)
@@ -43,10 +54,9 @@ def lake(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(TYPES, "in-memory", CatalogType("in-memory"))
     monkeypatch.setitem(PROVIDERS, "in-memory", InMemoryProvider())
     (tmp_path / "warehouse").mkdir()
-    if request.param == "rest":
-        made: CatalogLake = RestLake(tmp_path, server=request.getfixturevalue("rest_catalog"))
-    elif request.param == "rest-strict":
-        made = StrictLake(tmp_path, server=request.getfixturevalue("rest_catalog"))
+    if request.param in SERVERS:
+        _, make = SERVERS[request.param]
+        made = make(tmp_path, request.getfixturevalue)
     else:
         made = CatalogLake(tmp_path, kind=request.param)
     yield made

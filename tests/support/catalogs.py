@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from pyiceberg.exceptions import ForbiddenError
 from sqlalchemy.exc import OperationalError
 
 from floe.catalogs.providers.base import PlainProvider, settings_with_address
+from stack.services.postgresql import ADMIN, PASSWORD, PostgreSql
 from stack.services.rest_catalog import RestCatalog
 from tests.support.tables.catalog_proxy import CatalogProxy, answer_lost, refused, reset
 from tests.support.tables.lake import Lake
@@ -45,6 +47,25 @@ class CatalogLake(Lake):
     def refuse(self, catalog: Catalog) -> None:
         """Have the next commit refused."""
         Wire(catalog, before=fails_first(ForbiddenError("no grant")))
+
+
+@dataclass
+class PostgreSqlLake(CatalogLake):
+    """A lake in a catalog of its own in a PostgreSQL database, whose connector is written as for Java."""
+
+    server: PostgreSql | None = None
+    name: str = field(default_factory=lambda: f"lake_{uuid.uuid4().hex[:8]}")
+
+    def connector(self, **over: object) -> Connector:
+        assert self.server is not None
+        keys = {
+            "iceberg.catalog": self.name,
+            "iceberg.catalog.type": "jdbc",
+            "iceberg.catalog.uri": self.server.jdbc,
+            "iceberg.catalog.jdbc.user": ADMIN,
+            "iceberg.catalog.jdbc.password": PASSWORD,
+        }
+        return super().connector(**{**keys, **over})
 
 
 @dataclass

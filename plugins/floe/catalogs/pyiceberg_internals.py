@@ -105,6 +105,14 @@ PRIVATE_NAMES: Final = (
         "a public schema of an update",
     ),
     PrivateName("pyiceberg.catalog.sql:SqlCatalog._convert_orm_to_iceberg", _TRUST, _HOOK, ("self", "orm_table")),
+    *(
+        PrivateName(
+            f"pyiceberg.catalog.sql:SqlCatalog.{name}",
+            "every error is taken for a table that is missing, one of the database's permissions too",
+            "PyIceberg asks the database which tables and columns it has",
+        )
+        for name in ("_init_catalog", "_schema_version")
+    ),
     PrivateName(
         "pyiceberg.catalog:MetastoreCatalog._update_and_stage_table",
         _SQL,

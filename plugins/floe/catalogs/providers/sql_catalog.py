@@ -1,55 +1,109 @@
-"""PyIceberg's SQL catalog, with what Iceberg's Java library does at a commit and PyIceberg does not.
+"""PyIceberg's SQL catalog, with commits as of Iceberg's Java library, and with the errors of servers told apart."""
 
-A snapshot keeps the id of a parent that expired. The snapshot log begins behind a gap. Statistics are removed with their
-snapshots. Times never go back. No snapshot is removed under a branch or tag that was created meanwhile. PyIceberg checks
-requirements, reads and writes files, and swaps the current version.
-"""
-
-from collections.abc import Iterable, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable
 
 from pyiceberg.catalog import Catalog
-from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
-from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.table import CommitTableResponse, StagedTable, Table, TableProperties
-from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.snapshots import SnapshotLogEntry
-from pyiceberg.table.update import (
-    AddSnapshotUpdate,
-    RemoveSnapshotsUpdate,
-    SetSnapshotRefUpdate,
-    TableRequirement,
-    TableUpdate,
-)
-from pyiceberg.typedef import Identifier
-from pyiceberg.utils.properties import property_as_int
+from pyiceberg.catalog.sql import IcebergNamespaceProperties, IcebergTables, SqlCatalog
+from pyiceberg.exceptions import CommitFailedException, NamespaceAlreadyExistsError
+from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.table.update import TableRequirement, TableUpdate
+from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
+from pyiceberg.types import strtobool
+from sqlalchemy import event, inspect, text
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from floe.catalogs.clock import dated, last_time, with_risen_times
 from floe.catalogs.metadata_files import read_metadata
+from floe.catalogs.providers.sql_errors import is_conflict, refusal_of
+from floe.catalogs.providers.staged_commit import (
+    StagedCommit,
+    committed_table,
+    merge_updated,
+    relevant_part,
+)
 from floe.catalogs.table_trust import check_table_properties
 
-_COMMITTED: ContextVar[Table | None] = ContextVar("floe_committed_table", default=None)
-"""The table that a commit in progress is based on: PyIceberg passes only the current one to its hooks."""
+__all__ = ["CheckedSqlCatalog", "merge_updated", "relevant_part"]
+
+_TABLES = IcebergTables.__tablename__, IcebergNamespaceProperties.__tablename__
+_TYPE = "iceberg_type"
+"""The column of schema V1, where tables are told from views."""
 
 
-class CheckedSqlCatalog(SqlCatalog):
+class CheckedSqlCatalog(StagedCommit, SqlCatalog):
     """The SQL catalog that floe opens instead of PyIceberg's."""
 
     def commit_table(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
     ) -> CommitTableResponse:
-        """Commit as PyIceberg does; ``table`` is not read again if it is still the current version."""
-        token = _COMMITTED.set(table)
+        """Commit as PyIceberg does; ``table`` is not read again if it is still the current version.
+
+        Raises CommitFailedException also if the database itself chose another commit.
+        """
         try:
             return super().commit_table(table, requirements, updates)
-        finally:
-            _COMMITTED.reset(token)
+        except DBAPIError as error:
+            if not is_conflict(error):
+                raise
+            msg = f"Table has been updated by another process: {'.'.join(table.name())} ({error.orig})"
+            raise CommitFailedException(msg) from error
+
+    def create_namespace(self, namespace: str | Identifier, properties: Properties = EMPTY_DICT) -> None:
+        """Create a namespace. Raises NamespaceAlreadyExistsError also if another process created it meanwhile."""
+        try:
+            super().create_namespace(namespace, properties)
+        except IntegrityError as error:
+            msg = f"Namespace {namespace} already exists"
+            raise NamespaceAlreadyExistsError(msg) from error
+
+    def _init_catalog(self) -> None:
+        """Create what is missing, and find out which schema there is by asking.
+
+        PyIceberg's own takes every error for a table that is missing, and reads all tables. It creates tables of V1, which
+        Java reads whichever version it is set to.
+        """
+        event.listen(self.engine, "handle_error", refusal_of, retval=True)
+        version = str(self.properties.get("schema_version", "v0"))
+        if version not in ("v0", "v1"):
+            msg = f"schema_version {version!r}: set iceberg.catalog.jdbc.schema-version to V0 or V1"
+            raise ValueError(msg)
+        if missing := self._missing():
+            if not strtobool(self.properties.get("init_catalog_tables", "true")):
+                msg = (
+                    f"its database has no table {' and no table '.join(missing)}: create them, or set "
+                    "iceberg.catalog.jdbc.init-catalog-tables to true"
+                )
+                raise ValueError(msg)
+            self._create(self.create_tables, lambda: not self._missing())
+        if version == "v1" and not self._has_types():
+            self._create(self._add_types, self._has_types)
+        self._schema_version = "v1" if self._has_types() else "v0"
+
+    def _missing(self) -> list[str]:
+        with self.engine.connect() as connection:
+            return [name for name in _TABLES if not inspect(connection).has_table(name)]
+
+    def _has_types(self) -> bool:
+        with self.engine.connect() as connection:
+            return any(column["name"] == _TYPE for column in inspect(connection).get_columns(_TABLES[0]))
+
+    def _add_types(self) -> None:
+        with self.engine.begin() as connection:
+            connection.execute(text(f"ALTER TABLE {_TABLES[0]} ADD COLUMN {_TYPE} VARCHAR(5)"))
+
+    @staticmethod
+    def _create(create: Callable[[], None], is_there: Callable[[], bool]) -> None:
+        """Create something in the database, which another process may create at the same time."""
+        try:
+            create()
+        except DBAPIError:
+            if not is_there():
+                raise
 
     def _convert_orm_to_iceberg(self, orm_table: IcebergTables) -> Table:
         location = orm_table.metadata_location
         if not location:
             return super()._convert_orm_to_iceberg(orm_table)
-        known = _COMMITTED.get()
+        known = committed_table()
         if known is not None and known.metadata_location == location:
             metadata = known.metadata  # a metadata file is written once, and never changed
         else:
@@ -57,87 +111,3 @@ class CheckedSqlCatalog(SqlCatalog):
         identifier = (*Catalog.identifier_to_tuple(orm_table.table_namespace), orm_table.table_name)
         check_table_properties(".".join(identifier), metadata.properties)
         return Table(identifier, metadata, location, self._load_file_io(metadata.properties, location), self)
-
-    def _update_and_stage_table(
-        self,
-        current_table: Table | None,
-        table_identifier: Identifier,
-        requirements: tuple[TableRequirement, ...],
-        updates: tuple[TableUpdate, ...],
-    ) -> StagedTable:
-        committed = _COMMITTED.get()
-        if committed is None or current_table is None:
-            return super()._update_and_stage_table(current_table, table_identifier, requirements, updates)
-        name, present = ".".join(table_identifier), current_table.metadata
-        if last_time(present) > last_time(committed.metadata):
-            updates = dated(updates, name, present)  # another change was made meanwhile, at a later time
-        _check_new_refs(committed.metadata, present, updates)
-        part = relevant_part(present, updates)
-        given = Table(table_identifier, part, current_table.metadata_location, current_table.io, self)
-        staged = super()._update_and_stage_table(given, table_identifier, requirements, updates)
-        staged.metadata = with_risen_times(merge_updated(staged.metadata, part, present, updates), present, name)
-        return staged
-
-
-def relevant_part(metadata: TableMetadata, updates: Iterable[TableUpdate]) -> TableMetadata:
-    """Return the metadata with only the snapshots that updates and requirements use, and without logs."""
-    named = {ref.snapshot_id for ref in metadata.refs.values()}
-    named.update(s.snapshot_id for s in metadata.snapshots[-1:])  # requirements ask whether there are any
-    for update in updates:
-        match update:
-            case AddSnapshotUpdate():
-                named.add(update.snapshot.snapshot_id)
-            case SetSnapshotRefUpdate():
-                named.add(update.snapshot_id)
-            case RemoveSnapshotsUpdate():
-                named.update(update.snapshot_ids)
-    snapshots = [s for s in metadata.snapshots if s.snapshot_id in named]
-    return metadata.model_copy(update={"snapshots": snapshots, "snapshot_log": [], "metadata_log": []})
-
-
-def merge_updated(
-    updated: TableMetadata, part: TableMetadata, whole: TableMetadata, updates: Iterable[TableUpdate]
-) -> TableMetadata:
-    """Return what ``updated`` would be if it had been made from ``whole`` and not from ``part``, its relevant part.
-
-    A snapshot keeps the id of a parent that was removed, the log ends at removed ones, and statistics of all kinds are
-    removed with them, as in Iceberg's Java library.
-    """
-    known = {s.snapshot_id for s in part.snapshots}
-    remaining = {s.snapshot_id for s in updated.snapshots}
-    removed = known - remaining
-    kept = [s for s in whole.snapshots if s.snapshot_id not in removed] if removed else whole.snapshots
-    # as they were sent: PyIceberg removes the parent's id of a snapshot whose parent the same commit removes
-    sent = (update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate))
-    added = [s for s in sent if s.snapshot_id in remaining - known]
-    log = [*whole.snapshot_log, *updated.snapshot_log]
-    max_versions = property_as_int(
-        updated.properties,
-        TableProperties.METADATA_PREVIOUS_VERSIONS_MAX,
-        TableProperties.METADATA_PREVIOUS_VERSIONS_MAX_DEFAULT,
-    )
-    return updated.model_copy(
-        update={
-            "snapshots": [*kept, *added],
-            "partition_statistics": [p for p in updated.partition_statistics if p.snapshot_id not in removed],
-            "snapshot_log": _without_gaps(log, removed) if removed else log,
-            "metadata_log": [*whole.metadata_log, *updated.metadata_log][-max(1, max_versions or 1) :],
-        }
-    )
-
-
-def _without_gaps(log: Sequence[SnapshotLogEntry], removed: set[int]) -> list[SnapshotLogEntry]:
-    """Return the entries after the last removed one: across a gap, the table would be read as of a wrong time."""
-    gaps = [i for i, entry in enumerate(log) if entry.snapshot_id in removed]
-    return list(log[gaps[-1] + 1 :]) if gaps else list(log)
-
-
-def _check_new_refs(known: TableMetadata, present: TableMetadata, updates: Iterable[TableUpdate]) -> None:
-    """Raise CommitFailedException for a removal of snapshots that does not know of a branch or tag.
-
-    That ref would lose its snapshot or its history. No requirement can name a ref that is not known.
-    """
-    new = present.refs.keys() - known.refs.keys()
-    if new and any(isinstance(update, RemoveSnapshotsUpdate) for update in updates):
-        msg = f"Requirement failed: branches or tags were created meanwhile: {', '.join(sorted(new))}"
-        raise CommitFailedException(msg)

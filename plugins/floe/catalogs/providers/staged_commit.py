@@ -1,0 +1,132 @@
+"""What Iceberg's Java library does at a commit and PyIceberg does not, for catalogs whose clients write metadata files.
+
+A snapshot keeps the id of a parent that expired. The snapshot log begins behind a gap. Statistics are removed with their
+snapshots. Times never go back. No snapshot is removed under a branch or tag that was created meanwhile. PyIceberg checks
+requirements, and makes the metadata.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
+
+from pyiceberg.catalog import MetastoreCatalog
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import CommitTableResponse, StagedTable, Table, TableProperties
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import SnapshotLogEntry
+from pyiceberg.table.update import (
+    AddSnapshotUpdate,
+    RemoveSnapshotsUpdate,
+    SetSnapshotRefUpdate,
+    TableRequirement,
+    TableUpdate,
+)
+from pyiceberg.typedef import Identifier
+from pyiceberg.utils.properties import property_as_int
+
+from floe.catalogs.clock import dated, last_time, with_risen_times
+
+_COMMITTED: ContextVar[Table | None] = ContextVar("floe_committed_table", default=None)
+"""The table that a commit in progress is based on: PyIceberg passes only the current one to its hooks."""
+
+
+class StagedCommit(MetastoreCatalog):
+    """A catalog of PyIceberg that makes a table's next metadata itself. Stands before PyIceberg's class among the bases."""
+
+    def commit_table(
+        self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
+    ) -> CommitTableResponse:
+        """Commit as PyIceberg does, based on ``table``."""
+        token = _COMMITTED.set(table)
+        try:
+            return super().commit_table(table, requirements, updates)  # type: ignore[safe-super]
+        finally:
+            _COMMITTED.reset(token)
+
+    def _update_and_stage_table(
+        self,
+        current_table: Table | None,
+        table_identifier: Identifier,
+        requirements: tuple[TableRequirement, ...],
+        updates: tuple[TableUpdate, ...],
+    ) -> StagedTable:
+        committed = _COMMITTED.get()
+        if committed is None or current_table is None:
+            return super()._update_and_stage_table(current_table, table_identifier, requirements, updates)
+        name, present = ".".join(table_identifier), current_table.metadata
+        if last_time(present) > last_time(committed.metadata):
+            updates = dated(updates, name, present)  # another change was made meanwhile, at a later time
+        _check_new_refs(committed.metadata, present, updates)
+        part = relevant_part(present, updates)
+        given = Table(table_identifier, part, current_table.metadata_location, current_table.io, self)
+        staged = super()._update_and_stage_table(given, table_identifier, requirements, updates)
+        staged.metadata = with_risen_times(merge_updated(staged.metadata, part, present, updates), present, name)
+        return staged
+
+
+def committed_table() -> Table | None:
+    """Return the table that a commit in progress is based on."""
+    return _COMMITTED.get()
+
+
+def relevant_part(metadata: TableMetadata, updates: Iterable[TableUpdate]) -> TableMetadata:
+    """Return the metadata with only the snapshots that updates and requirements use, and without logs."""
+    named = {ref.snapshot_id for ref in metadata.refs.values()}
+    named.update(s.snapshot_id for s in metadata.snapshots[-1:])  # requirements ask whether there are any
+    for update in updates:
+        match update:
+            case AddSnapshotUpdate():
+                named.add(update.snapshot.snapshot_id)
+            case SetSnapshotRefUpdate():
+                named.add(update.snapshot_id)
+            case RemoveSnapshotsUpdate():
+                named.update(update.snapshot_ids)
+    snapshots = [s for s in metadata.snapshots if s.snapshot_id in named]
+    return metadata.model_copy(update={"snapshots": snapshots, "snapshot_log": [], "metadata_log": []})
+
+
+def merge_updated(
+    updated: TableMetadata, part: TableMetadata, whole: TableMetadata, updates: Iterable[TableUpdate]
+) -> TableMetadata:
+    """Return what ``updated`` would be if it had been made from ``whole`` and not from ``part``, its relevant part.
+
+    A snapshot keeps the id of a parent that was removed, the log ends at removed ones, and statistics of all kinds are
+    removed with them, as in Iceberg's Java library.
+    """
+    known = {s.snapshot_id for s in part.snapshots}
+    remaining = {s.snapshot_id for s in updated.snapshots}
+    removed = known - remaining
+    kept = [s for s in whole.snapshots if s.snapshot_id not in removed] if removed else whole.snapshots
+    # as they were sent: PyIceberg removes the parent's id of a snapshot whose parent the same commit removes
+    sent = (update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate))
+    added = [s for s in sent if s.snapshot_id in remaining - known]
+    log = [*whole.snapshot_log, *updated.snapshot_log]
+    max_versions = property_as_int(
+        updated.properties,
+        TableProperties.METADATA_PREVIOUS_VERSIONS_MAX,
+        TableProperties.METADATA_PREVIOUS_VERSIONS_MAX_DEFAULT,
+    )
+    return updated.model_copy(
+        update={
+            "snapshots": [*kept, *added],
+            "partition_statistics": [p for p in updated.partition_statistics if p.snapshot_id not in removed],
+            "snapshot_log": _without_gaps(log, removed) if removed else log,
+            "metadata_log": [*whole.metadata_log, *updated.metadata_log][-max(1, max_versions or 1) :],
+        }
+    )
+
+
+def _without_gaps(log: Sequence[SnapshotLogEntry], removed: set[int]) -> list[SnapshotLogEntry]:
+    """Return the entries after the last removed one: across a gap, the table would be read as of a wrong time."""
+    gaps = [i for i, entry in enumerate(log) if entry.snapshot_id in removed]
+    return list(log[gaps[-1] + 1 :]) if gaps else list(log)
+
+
+def _check_new_refs(known: TableMetadata, present: TableMetadata, updates: Iterable[TableUpdate]) -> None:
+    """Raise CommitFailedException for a removal of snapshots that does not know of a branch or tag.
+
+    That ref would lose its snapshot or its history. No requirement can name a ref that is not known.
+    """
+    new = present.refs.keys() - known.refs.keys()
+    if new and any(isinstance(update, RemoveSnapshotsUpdate) for update in updates):
+        msg = f"Requirement failed: branches or tags were created meanwhile: {', '.join(sorted(new))}"
+        raise CommitFailedException(msg)
