@@ -26,14 +26,18 @@ _UUID = re.compile(rb'"table-uuid"\s*:\s*"([0-9a-fA-F-]{36})"')
 
 
 def read_metadata(file: InputFile) -> TableMetadata:
-    """Read a metadata file, as ``FromInputFile.table_metadata`` of PyIceberg does.
-
-    JSON is parsed first and checked afterwards: for thousands of snapshots that takes a third less CPU time than both at
-    once. Raises ValidationError for what is no table metadata.
-    """
+    """Read a metadata file, as ``FromInputFile.table_metadata`` of PyIceberg does. Raises what ``parse_metadata`` does."""
     decompressor = Compressor.get_compressor(file.location)
     with file.open() as stored, decompressor.stream_decompressor(stored) as plain:
-        content = plain.read()
+        return parse_metadata(plain.read())
+
+
+def parse_metadata(content: bytes) -> TableMetadata:
+    """Return metadata from JSON.
+
+    It is parsed first and checked afterwards: for thousands of snapshots that takes a third less CPU time than both at
+    once. Raises ValidationError for what is no table metadata.
+    """
     try:
         with _without_gc():
             return TableMetadataUtil.parse_obj(from_json(content))

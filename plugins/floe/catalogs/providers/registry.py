@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from floe.catalogs import pyiceberg_patches
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.base import CatalogProvider
+from floe.catalogs.providers.hadoop import HadoopProvider
 from floe.catalogs.providers.rest import RestProvider
 from floe.catalogs.providers.sql import SqlProvider
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 PROVIDERS: dict[str, CatalogProvider] = {
     "sql": SqlProvider(),
     "rest": RestProvider(),
+    "hadoop": HadoopProvider(),
 }
 """By the name that ``floe.config.catalogs.registry`` has for the type."""
 

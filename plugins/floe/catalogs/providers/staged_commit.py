@@ -5,7 +5,8 @@ snapshots. Times never go back. No snapshot is removed under a branch or tag tha
 requirements, and makes the metadata.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 from pyiceberg.catalog import MetastoreCatalog
@@ -36,11 +37,8 @@ class StagedCommit(MetastoreCatalog):
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
     ) -> CommitTableResponse:
         """Commit as PyIceberg does, based on ``table``."""
-        token = _COMMITTED.set(table)
-        try:
+        with based_on(table):
             return super().commit_table(table, requirements, updates)  # type: ignore[safe-super]
-        finally:
-            _COMMITTED.reset(token)
 
     def _update_and_stage_table(
         self,
@@ -61,6 +59,16 @@ class StagedCommit(MetastoreCatalog):
         staged = super()._update_and_stage_table(given, table_identifier, requirements, updates)
         staged.metadata = with_risen_times(merge_updated(staged.metadata, part, present, updates), present, name)
         return staged
+
+
+@contextmanager
+def based_on(table: Table) -> Iterator[None]:
+    """Commit changes of a table: what is staged meanwhile is based on it."""
+    token = _COMMITTED.set(table)
+    try:
+        yield
+    finally:
+        _COMMITTED.reset(token)
 
 
 def committed_table() -> Table | None:

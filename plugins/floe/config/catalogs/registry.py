@@ -6,10 +6,11 @@ A new type needs a ``CatalogType`` here, and a provider of the same name in ``fl
 from typing import Final
 
 from floe.config.catalogs.base import CatalogType
+from floe.config.catalogs.hadoop import HADOOP
 from floe.config.catalogs.rest import REST
 from floe.config.catalogs.sql import SQL
 
-TYPES: Final[dict[str, CatalogType]] = {kind.name: kind for kind in (SQL, REST)}
+TYPES: Final[dict[str, CatalogType]] = {kind.name: kind for kind in (SQL, REST, HADOOP)}
 """By the name of the provider, which is PyIceberg's where PyIceberg has the catalog."""
 
 
