@@ -1,4 +1,4 @@
-"""PyIceberg's SQL catalog, with commits as of Iceberg's Java library, and with the errors of servers told apart."""
+"""PyIceberg's SQL catalog, with commits as of Iceberg's Java library, and with the errors of database servers."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ __all__ = ["CheckedSqlCatalog", "merge_updated", "relevant_part"]
 
 _TABLES = IcebergTables.__tablename__, IcebergNamespaceProperties.__tablename__
 _TYPE = "iceberg_type"
-"""The column of schema V1, where tables are told from views."""
+"""The column of schema V1, which distinguishes tables from views."""
 
 
 class CheckedSqlCatalog(StagedCommit, SqlCatalog):

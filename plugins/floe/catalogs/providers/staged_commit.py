@@ -31,7 +31,7 @@ _COMMITTED: ContextVar[Table | None] = ContextVar("floe_committed_table", defaul
 
 
 class StagedCommit(MetastoreCatalog):
-    """A catalog of PyIceberg that makes a table's next metadata itself. Stands before PyIceberg's class among the bases."""
+    """A catalog of PyIceberg that makes a table's next metadata itself. It comes before PyIceberg's class among the bases."""
 
     def commit_table(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]

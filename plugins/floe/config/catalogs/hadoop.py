@@ -8,7 +8,7 @@ from floe.config.catalogs.base import PREFIX, CatalogType, no_effect, refused
 from floe.config.secrets.detection import is_reference, shown_address
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
-_LOCAL: Final = re.compile(r"(?:file:(?://(?:localhost)?)?)?(/.*)", re.DOTALL | re.IGNORECASE)
+_LOCAL: Final = re.compile(r"(?:file:(?://(?:localhost)?)?)?(/(?!/).*|/)", re.DOTALL | re.IGNORECASE)
 _UNCLEAR: Final = re.compile(r"[?#%\x00-\x1f]")
 _OTHERS: Final = "set iceberg.catalog.type to rest, sql or another type, which any store can be used with"
 

@@ -1,6 +1,6 @@
 """Addresses of JDBC, and the properties of Java's database drivers, as SQLAlchemy's addresses.
 
-A driver's property may stand in the address, after ``?``, and as ``jdbc.<property>`` beside it; the address counts, as in
+A driver's property may be in the address, after ``?``, and as ``jdbc.<property>`` beside it; the address counts, as in
 Java. Texts of errors have no values: an address may contain a password.
 """
 
