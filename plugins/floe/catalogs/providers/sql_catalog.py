@@ -62,6 +62,13 @@ class CheckedSqlCatalog(StagedCommit, SqlCatalog):
         Java reads whichever version it is set to.
         """
         event.listen(self.engine, "handle_error", refusal_of, retval=True)
+        try:
+            self._schema_version = self._prepared_schema()
+        except BaseException:
+            self.engine.dispose()  # who opens a catalog that cannot be opened has nothing to close
+            raise
+
+    def _prepared_schema(self) -> str:
         version = str(self.properties.get("schema_version", "v0"))
         if version not in ("v0", "v1"):
             msg = f"schema_version {version!r}: set iceberg.catalog.jdbc.schema-version to V0 or V1"
@@ -76,7 +83,7 @@ class CheckedSqlCatalog(StagedCommit, SqlCatalog):
             self._create(self.create_tables, lambda: not self._missing())
         if version == "v1" and not self._has_types():
             self._create(self._add_types, self._has_types)
-        self._schema_version = "v1" if self._has_types() else "v0"
+        return "v1" if self._has_types() else "v0"
 
     def _missing(self) -> list[str]:
         with self.engine.connect() as connection:
