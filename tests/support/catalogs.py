@@ -55,13 +55,15 @@ class PostgreSqlLake(CatalogLake):
 
     server: PostgreSql | None = None
     name: str = field(default_factory=lambda: f"lake_{uuid.uuid4().hex[:8]}")
+    address: str = ""
+    """Of another database of the server."""
 
     def connector(self, **over: object) -> Connector:
         assert self.server is not None
         keys = {
             "iceberg.catalog": self.name,
             "iceberg.catalog.type": "jdbc",
-            "iceberg.catalog.uri": self.server.jdbc,
+            "iceberg.catalog.uri": self.address or self.server.jdbc,
             "iceberg.catalog.jdbc.user": ADMIN,
             "iceberg.catalog.jdbc.password": PASSWORD,
         }

@@ -77,7 +77,7 @@ def hadoop_lake(folder: Path) -> Iterator[CatalogLake]:
 def jdbc(ask: Ask, lake: PostgreSqlLake, **more: str) -> Java:
     """Open the lake's catalog by Java, with the keys of its connector."""
     assert lake.server is not None
-    login = {"uri": lake.server.jdbc, "jdbc.user": ADMIN, "jdbc.password": PASSWORD}
+    login = {"uri": lake.address or lake.server.jdbc, "jdbc.user": ADMIN, "jdbc.password": PASSWORD}
     return Java(ask, JDBC, lake.name, {**login, "warehouse": f"file://{lake.folder}/warehouse", **more})
 
 
@@ -102,23 +102,25 @@ def test_java_and_two_workers_at_once_lose_no_commit(jdbc_lake: PostgreSqlLake, 
         of_floe = [pool.submit(lambda own: [one.land(timeout_s=60) for one in own], own) for own in by_partition]
         assert [one.already for job in of_floe for one in job.result()] == [False] * 8
         of_java.result()
-    rows = sorted(row for partition, end in ((0, 20), (1, 20), (OF_JAVA, 40)) for row in expected((0, end), partition=partition))
+    rows = sorted(
+        row for partition, end in ((0, 20), (1, 20), (OF_JAVA, 40)) for row in expected((0, end), partition=partition)
+    )
     assert lake.rows() == rows
     assert java.rows() == rows
     assert len(lake.load().metadata.snapshots) == 16
 
 
-def test_tables_of_java_are_floes_and_its_views_are_not(jdbc_lake: PostgreSqlLake, program: Ask, postgresql: PostgreSql) -> None:
+def test_tables_of_java_are_floes_and_its_views_are_not(jdbc_lake: PostgreSqlLake, program: Ask) -> None:
     lake = jdbc_lake
+    assert lake.server is not None
     lake.create()
     java = jdbc(program, lake, **{"jdbc.schema-version": "V1"})
     java.do("create", "rpc.java", like=TABLE)
-    kinds = postgresql.sql(f"SELECT DISTINCT iceberg_type FROM iceberg_tables WHERE catalog_name = '{lake.name}'")
-    assert kinds == "TABLE"
-    assert java.do("list", namespace="rpc")["tables"] == ["rpc.java", TABLE]
-    postgresql.sql(
-        f"INSERT INTO iceberg_tables VALUES ('{lake.name}', 'rpc', 'a_view', 'x', NULL, 'VIEW')"  # noqa: S608 - of this test
-    )
+    kinds = f"SELECT DISTINCT iceberg_type FROM iceberg_tables WHERE catalog_name = '{lake.name}'"  # noqa: S608 - of this test
+    assert lake.server.sql(kinds) == "TABLE"
+    assert sorted(java.do("list", namespace="rpc")["tables"]) == ["rpc.java", TABLE]
+    view = f"INSERT INTO iceberg_tables VALUES ('{lake.name}', 'rpc', 'a_view', 'x', NULL, 'VIEW')"  # noqa: S608 - of this test
+    lake.server.sql(view)
     assert sorted(lake.tables().names("rpc")) == ["rpc.java", TABLE]
     assert lake.tables().load("rpc.a_view") is None
     written = write_slice(lake, (0, 0, 5), tables=("rpc.java",))
@@ -129,14 +131,17 @@ def test_tables_of_java_are_floes_and_its_views_are_not(jdbc_lake: PostgreSqlLak
 def test_catalog_that_java_made_in_v0_is_used_as_it_is(folder: Path, program: Ask, postgresql: PostgreSql) -> None:
     database = f"v0_{uuid.uuid4().hex[:8]}"
     postgresql.sql(f"CREATE DATABASE {database}")
-    lake = PostgreSqlLake(folder, server=postgresql)
-    address = postgresql.jdbc.rpartition("/")[0] + f"/{database}"
-    java = jdbc(program, lake, uri=address)
-    keys = {"iceberg.catalog.uri": address}
-    columns = f"SELECT count(*) FROM information_schema.columns WHERE column_name = 'iceberg_type'"
+    lake = PostgreSqlLake(folder, server=postgresql, address=f"{postgresql.jdbc.rpartition('/')[0]}/{database}")
+    java = jdbc(program, lake)
+    columns = "SELECT count(*) FROM information_schema.columns WHERE column_name = 'iceberg_type'"
     assert postgresql.sql(columns, database) == "0"
-    client = lake.tables(**keys) if False else None
-    assert client is None
+    lake.create()
+    write_slice(lake, (0, 0, 5)).land()
+    java.append(0, 5)
+    write_slice(lake, (0, 5, 9), plan_id="plan-2").land()
+    assert java.rows() == lake.rows() == sorted([*expected((0, 9)), *expected((0, 5), partition=OF_JAVA)])
+    assert postgresql.sql(columns, database) == "0"
+    lake.close()
 
 
 # -- HadoopCatalog ------------------------------------------------------------------------------------------------------
@@ -157,7 +162,9 @@ def test_hadoop_table_goes_to_and_fro(hadoop_lake: CatalogLake, program: Ask) ->
     written = write_slice(lake, (0, 0, 3), tables=("rpc.java",))
     written.land()
     assert java.rows("rpc.java") == lake.rows(name="rpc.java") == expected((0, 3))
-    assert sorted(java.do("list", namespace="rpc")["tables"]) == sorted(lake.tables().names("rpc")) == ["rpc.java", TABLE]
+    assert (
+        sorted(java.do("list", namespace="rpc")["tables"]) == sorted(lake.tables().names("rpc")) == ["rpc.java", TABLE]
+    )
     lake.catalog().create_namespace("more")
     assert sorted(java.do("list", namespace="rpc")["namespaces"]) == ["more", "rpc"]
     java.do("drop", "rpc.java")

@@ -15,13 +15,14 @@ import org.apache.iceberg.catalog.Catalog;
 import org.apache.iceberg.catalog.Namespace;
 import org.apache.iceberg.catalog.SupportsNamespaces;
 import org.apache.iceberg.catalog.TableIdentifier;
-import org.apache.iceberg.data.GenericAppenderFactory;
 import org.apache.iceberg.data.GenericRecord;
 import org.apache.iceberg.data.IcebergGenerics;
 import org.apache.iceberg.data.Record;
+import org.apache.iceberg.data.parquet.GenericParquetWriter;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.io.FileAppender;
 import org.apache.iceberg.io.OutputFile;
+import org.apache.iceberg.parquet.Parquet;
 
 /**
  * Java's side of a shared catalog: a request a line in, an answer a line out.
@@ -54,7 +55,7 @@ public class CatalogCheck {
 
   private static JsonNode open(JsonNode request, ObjectNode done) {
     Map<String, String> properties = new HashMap<>();
-    request.get("properties").fields().forEachRemaining(one -> properties.put(one.getKey(), one.getValue().asText()));
+    request.get("properties").properties().forEach(one -> properties.put(one.getKey(), one.getValue().asText()));
     catalog = CatalogUtil.loadCatalog(
         request.get("impl").asText(), request.get("name").asText(), properties, new Configuration());
     return done;
@@ -98,7 +99,7 @@ public class CatalogCheck {
   private static DataFile file(Table table, int partition, int from, int to) throws Exception {
     OutputFile out = table.io().newOutputFile(table.location() + "/data/" + UUID.randomUUID() + ".parquet");
     FileAppender<Record> appender =
-        new GenericAppenderFactory(table.schema()).newAppender(out, FileFormat.PARQUET);
+        Parquet.write(out).schema(table.schema()).createWriterFunc(GenericParquetWriter::create).build();
     try (appender) {
       for (long offset = from; offset < to; offset++) {
         GenericRecord record = GenericRecord.create(table.schema());
