@@ -1,5 +1,7 @@
 """PyIceberg's SQL catalog, with commits as of Iceberg's Java library, and with the errors of database servers."""
 
+import os
+import weakref
 from collections.abc import Callable
 
 from pyiceberg.catalog import Catalog
@@ -10,6 +12,7 @@ from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 from pyiceberg.types import strtobool
 from sqlalchemy import event, inspect, text
+from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from floe.catalogs.metadata_files import read_metadata
@@ -27,6 +30,11 @@ __all__ = ["CheckedSqlCatalog", "merge_updated", "relevant_part"]
 _TABLES = IcebergTables.__tablename__, IcebergNamespaceProperties.__tablename__
 _TYPE = "iceberg_type"
 """The column of schema V1, which distinguishes tables from views."""
+
+
+def _dispose(engine: Engine, pid: int) -> None:
+    if os.getpid() == pid:
+        engine.dispose()
 
 
 class CheckedSqlCatalog(StagedCommit, SqlCatalog):
@@ -62,11 +70,9 @@ class CheckedSqlCatalog(StagedCommit, SqlCatalog):
         Java reads whichever version it is set to.
         """
         event.listen(self.engine, "handle_error", refusal_of, retval=True)
-        try:
-            self._schema_version = self._prepared_schema()
-        except BaseException:
-            self.engine.dispose()  # who opens a catalog that cannot be opened has nothing to close
-            raise
+        # who opens a catalog does not always close it: its connections end with it, but not those of a fork's parent
+        weakref.finalize(self, _dispose, self.engine, os.getpid())
+        self._schema_version = self._prepared_schema()
 
     def _prepared_schema(self) -> str:
         version = str(self.properties.get("schema_version", "v0"))

@@ -27,7 +27,13 @@ _SERVER_TYPES: Final = {
     "preferSecondary": "prefer-standby",
     "preferSlave": "prefer-standby",
 }
-_TLS_MODES: Final = {"DISABLED": 0, "PREFERRED": 1, "REQUIRED": 1, "VERIFY_CA": 2, "VERIFY_IDENTITY": 3}
+_TLS_MODES: Final[Mapping[str, Mapping[str, str]]] = {
+    "DISABLED": {"ssl_disabled": "true"},
+    "PREFERRED": {},
+    "REQUIRED": {"ssl_verify_cert": "false"},
+    "VERIFY_CA": {"ssl_verify_cert": "true"},
+}
+"""PyMySQL's settings, by the driver's modes."""
 
 NO_EFFECT: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -202,14 +208,20 @@ def _server(plain: str) -> tuple[str, str]:
 
 
 def _mysql_tls(given: Mapping[str, str]) -> dict[str, str]:
-    """Return PyMySQL's settings for TLS: none, with any certificate, with a checked one, with one of that host."""
+    """Return PyMySQL's settings for TLS. Their texts are read by it: any text of an identity check means yes."""
     is_on = {name: given.get(name, "").strip().lower() == "true" for name in _MYSQL_TLS}
-    level = 2 if is_on["verifyServerCertificate"] else 1 if is_on["useSSL"] or is_on["requireSSL"] else 0
-    if "sslMode" in given:
-        if (mode := given["sslMode"].strip().upper()) not in _TLS_MODES:
-            msg = f"jdbc.sslMode is none of {', '.join(_TLS_MODES)}: set one of them"
-            raise AddressRefused(msg)
-        level = _TLS_MODES[mode]
-    if not level:
-        return {}
-    return {"ssl_verify_cert": str(level > 1).lower(), "ssl_verify_identity": str(level > 2).lower()}
+    mode = given.get("sslMode", "").strip().upper()
+    if not mode:
+        is_off = given.get("useSSL", "true").strip().lower() == "false"
+        is_required = "REQUIRED" if is_on["requireSSL"] else "PREFERRED"
+        mode = "DISABLED" if is_off else "VERIFY_CA" if is_on["verifyServerCertificate"] else is_required
+    if mode == "VERIFY_IDENTITY":
+        msg = (
+            "jdbc.sslMode VERIFY_IDENTITY needs the authority's certificate in a file: set uri to "
+            "mysql+pymysql://user:password@host/database?ssl_ca=<file>&ssl_verify_identity=true"
+        )
+        raise AddressRefused(msg)
+    if mode not in _TLS_MODES:
+        msg = f"jdbc.sslMode is none of {', '.join(_TLS_MODES)}: set one of them"
+        raise AddressRefused(msg)
+    return dict(_TLS_MODES[mode])

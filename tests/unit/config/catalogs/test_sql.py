@@ -59,8 +59,7 @@ def test_block_of_icebergs_documentation_opens_mysql(connector):
         },
     )
     assert settings["uri"] == (
-        "mysql+pymysql://admin:pass@test.1234567890.us-west-2.rds.amazonaws.com:3306/default"
-        "?ssl_verify_cert=true&ssl_verify_identity=false"
+        "mysql+pymysql://admin:pass@test.1234567890.us-west-2.rds.amazonaws.com:3306/default?ssl_verify_cert=true"
     )
 
 
@@ -79,12 +78,11 @@ def test_block_of_icebergs_documentation_opens_mysql(connector):
             "postgresql+psycopg:///d?host=a:1&host=b:2&target_session_attrs=primary",
         ),
         ("jdbc:postgresql://h/d", {"currentSchema": "ice"}, "postgresql+psycopg://h/d?options=-csearch_path%3Dice"),
-        (
-            "jdbc:mysql://h/d",
-            {"sslMode": "VERIFY_IDENTITY"},
-            "mysql+pymysql://h/d?ssl_verify_cert=true&ssl_verify_identity=true",
-        ),
-        ("jdbc:mysql://h/d", {"sslMode": "disabled", "useSSL": "true"}, "mysql+pymysql://h/d"),
+        ("jdbc:mysql://h/d", {}, "mysql+pymysql://h/d"),
+        ("jdbc:mysql://h/d", {"sslMode": "VERIFY_CA"}, "mysql+pymysql://h/d?ssl_verify_cert=true"),
+        ("jdbc:mysql://h/d", {"useSSL": "true", "requireSSL": "true"}, "mysql+pymysql://h/d?ssl_verify_cert=false"),
+        ("jdbc:mysql://h/d", {"sslMode": "disabled", "useSSL": "true"}, "mysql+pymysql://h/d?ssl_disabled=true"),
+        ("jdbc:mysql://h/d", {"useSSL": "false"}, "mysql+pymysql://h/d?ssl_disabled=true"),
         ("jdbc:sqlite:/folder/a b.db", {"busy_timeout": "5000"}, "sqlite:////folder/a%20b.db?timeout=5"),
         ("jdbc:sqlite:file:/folder/a.db", {}, "sqlite:////folder/a.db"),
     ],
@@ -109,6 +107,7 @@ def test_address_of_java_is_sqlalchemys(connector, address, more, expected):
         ({"uri": "jdbc:postgresql://h/d", "jdbc.useSSL": "true"}, "jdbc.useSSL is not translated .* jdbc.sslmode"),
         ({"uri": "jdbc:postgresql://h/d", "jdbc.sslfactory": "x"}, "jdbc.sslfactory is refused: floe knows no such"),
         ({"uri": "jdbc:postgresql://h/d", "jdbc.targetServerType": "x"}, "jdbc.targetServerType has a value"),
+        ({"uri": "jdbc:mysql://h/d", "jdbc.sslMode": "VERIFY_IDENTITY"}, "needs the authority's certificate"),
         ({"uri": "jdbc:mysql://h/d", "jdbc.sslMode": "x"}, "jdbc.sslMode is none of DISABLED"),
         ({"uri": "postgresql://h/d", "jdbc.user": "x"}, "jdbc.user goes with an address of JDBC"),
         ({"uri": "postgres://h/d"}, "of no database that SQLAlchemy has"),
