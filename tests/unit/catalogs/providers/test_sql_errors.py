@@ -1,0 +1,162 @@
+"""What databases' errors mean, and which SQL catalogs cannot be opened. PostgreSQL itself: see the integration tests."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyiceberg.exceptions import ForbiddenError, UnauthorizedError
+from sqlalchemy.exc import OperationalError
+
+from floe.catalogs.client import Tables
+from floe.catalogs.errors import Answer
+from floe.catalogs.exceptions import CatalogMisconfigured
+from floe.catalogs.providers.registry import PROVIDERS
+from floe.catalogs.providers.sql_errors import is_conflict, is_not_done, missing_database, refusal_of
+from floe.config import parse_connector
+from tests.support.connectors import MINIMAL
+
+
+class DriverError(Exception):
+    """An error of a driver: psycopg has ``sqlstate``, psycopg2 ``pgcode``, PyMySQL a number as its first argument."""
+
+    def __init__(self, *args: Any, **fields: Any) -> None:
+        super().__init__(*args)
+        self.__dict__.update(fields)
+
+
+def wrapped(error: Exception) -> OperationalError:
+    return OperationalError("UPDATE", {}, error)
+
+
+def refusal(error: Exception, user: str = "floe") -> Exception | None:
+    engine = SimpleNamespace(url=SimpleNamespace(username=user))
+    context = SimpleNamespace(sqlalchemy_exception=wrapped(error), original_exception=error, engine=engine)
+    return refusal_of(context)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DriverError("x", sqlstate="40001"),
+        DriverError("x", sqlstate="40P01"),
+        DriverError("x", pgcode="40001"),
+        DriverError(1213, "Deadlock found"),
+    ],
+)
+def test_rolled_back_for_another_is_a_conflict(error: Exception) -> None:
+    assert is_conflict(wrapped(error))
+    assert not is_not_done(wrapped(error))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DriverError("x", sqlstate="53300"),
+        DriverError("connection failed: FATAL:  sorry, too many clients already"),
+        DriverError("connection failed: FATAL:  the database system is starting up"),
+        DriverError("connection failed: Connection refused"),
+        DriverError(1040, "Too many connections"),
+        DriverError(2003, "Can't connect"),
+    ],
+)
+def test_not_carried_out_is_tried_again_without_a_doubt(error: Exception) -> None:
+    assert PROVIDERS["sql"].classify(wrapped(error), was_sent=True) is Answer.UNREACHABLE
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DriverError("server closed the connection unexpectedly"),
+        DriverError("x", sqlstate="57P01"),
+        DriverError("x", sqlstate="40003"),
+        DriverError(2013, "Lost connection"),
+        ConnectionResetError("reset"),
+    ],
+)
+def test_broken_connection_of_a_commit_is_unknown(error: Exception) -> None:
+    assert PROVIDERS["sql"].classify(wrapped(error), was_sent=True) is Answer.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("error", "becomes", "text"),
+    [
+        (
+            DriverError("permission denied for table iceberg_tables", sqlstate="42501"),
+            ForbiddenError,
+            'UPDATE.* TO "fl""oe"',
+        ),
+        (DriverError("permission denied for schema public", sqlstate="42501"), ForbiddenError, "CREATE ON SCHEMA"),
+        (DriverError(1142, "UPDATE command denied"), ForbiddenError, "GRANT"),
+        (DriverError('FATAL:  password authentication failed for user "x"'), UnauthorizedError, "does not accept user"),
+        (DriverError(1045, "Access denied"), UnauthorizedError, "does not accept user"),
+    ],
+)
+def test_refusal_names_what_to_ask_for(error: Exception, becomes: type[Exception], text: str) -> None:
+    made = refusal(error, 'fl"oe')
+    assert type(made) is becomes
+    with pytest.raises(becomes, match=text):
+        raise made
+
+
+def test_other_errors_are_left_as_they_are() -> None:
+    assert refusal(DriverError("x", sqlstate="23505")) is None
+    assert missing_database(wrapped(DriverError('FATAL:  database "lake" does not exist')))
+    assert missing_database(wrapped(DriverError(1049, "Unknown database")))
+
+
+@pytest.fixture
+def open_one() -> Callable[..., Tables]:
+    def make(**keys: str) -> Tables:
+        given = {f"iceberg.catalog.{key.replace('__', '.')}": value for key, value in keys.items()}
+        return Tables.of(parse_connector({**MINIMAL, "iceberg.catalog": "lake", **given}))
+
+    return make
+
+
+def test_missing_driver_is_named_with_its_file(
+    open_one: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(
+        CatalogMisconfigured, match=r"'psycopg' is not installed here: install requirements-postgresql\.txt"
+    ):
+        open_one(uri="jdbc:postgresql://127.0.0.1:1/d")
+
+
+@pytest.mark.parametrize(
+    ("uri", "text"),
+    [
+        ("jdbc:h2:mem:x", "of a database that is not known"),
+        ("jdbc:postgresql://127.0.0.1:1/d?sslfactory=x", "jdbc.sslfactory is not translated"),
+    ],
+)
+def test_address_of_the_environment_is_checked_when_opened(
+    open_one: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch, uri: str, text: str
+) -> None:
+    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__URI", uri)
+    with pytest.raises(CatalogMisconfigured, match=text):
+        open_one()
+
+
+def test_user_and_address_may_be_of_two_configurations(
+    open_one: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__URI", f"jdbc:sqlite:{tmp_path}/catalog.db")
+    client = open_one(jdbc__user="floe", jdbc__password="secret-word-1")
+    assert client.names() == []
+    client.catalog.close()
+    assert (tmp_path / "catalog.db").exists()
+
+
+def test_password_is_in_no_error(open_one: Callable[..., Tables]) -> None:
+    password = "k3ep:th1s/out @of?errors%"
+    with pytest.raises(Exception, match="Connection refused") as failure:
+        open_one(uri="jdbc:postgresql://127.0.0.1:1/d", jdbc__user="floe", jdbc__password=password)
+    text = "".join(traceback.format_exception(failure.value))
+    assert "k3ep" not in text
+    assert "th1s" not in text

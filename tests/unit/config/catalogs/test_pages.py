@@ -1,0 +1,30 @@
+"""The complete connectors on the pages of catalogs are read as they are."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from floe.config.catalogs.registry import TYPES, type_named
+
+PAGES = Path(__file__).parents[4] / "docs" / "reference" / "catalogs"
+BLOCK = re.compile(r"```json\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["sql", "hadoop"])
+def test_page_has_a_connector_that_is_read(connector, name):
+    (block,) = BLOCK.findall((PAGES / f"{name}.md").read_text())
+    config = json.loads(block.replace("${env:CATALOG_PASSWORD}", "what-the-environment-has"))["config"]
+    made = connector(config)
+    assert made.catalog.type == name
+    assert type_named(config["iceberg.catalog.type"]) is TYPES[name]
+    assert made.warnings == ()
+
+
+@pytest.mark.parametrize("name", ["sql", "hadoop"])
+def test_page_names_every_key_of_its_type(name):
+    page = (PAGES / f"{name}.md").read_text()
+    named = {re.sub(r"^jdbc\.(.*)", r"\1", key.name) for key in TYPES[name].keys if key.status.value != "no effect"}
+    missing = [key for key in named - {"*"} if key not in page]
+    assert missing == []
