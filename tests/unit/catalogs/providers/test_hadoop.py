@@ -202,6 +202,35 @@ def test_lock_of_another_is_a_conflict_after_a_while(
         set_property(table, "x")
 
 
+def test_version_that_was_made_and_removed_is_a_conflict(
+    lake: CatalogLake, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = lake.load()
+    locked = VersionFolder.locked
+
+    def overtaken(self: VersionFolder) -> Any:
+        monkeypatch.setattr(VersionFolder, "locked", locked)
+        for value in ("3", "4"):
+            set_property(lake.load(), value)
+        _without(5)(folder)  # as write.metadata.delete-after-commit.enabled does: its name is free again
+        return locked(self)
+
+    monkeypatch.setattr(VersionFolder, "locked", overtaken)
+    with pytest.raises(CommitFailedException, match="updated by another process"):
+        set_property(table, "x")
+    assert lake.load().properties["n"] == "4"
+
+
+def test_old_versions_are_removed_and_the_hint_is_kept(lake: CatalogLake) -> None:
+    keep = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "2"}
+    lake.create(properties=keep)
+    for start in range(0, 25, 5):
+        write_slice(lake, (0, start, start + 5), plan_id=f"plan-{start}").land()
+    folder = lake.folder / "warehouse" / "rpc" / "pizzas" / "metadata"
+    assert names(folder) == ["v4.metadata.json", "v5.metadata.json", "v6.metadata.json", HINT]
+    assert lake.rows() == expected((0, 25))
+
+
 @pytest.mark.parametrize("again", [False, True])
 def test_table_dropped_in_mid_commit_takes_nothing(
     lake: CatalogLake, folder: Path, monkeypatch: pytest.MonkeyPatch, again: bool
