@@ -119,6 +119,12 @@ PRIVATE_NAMES: Final = (
         _JAVA_EXPIRY,
         ("self", "current_table", "table_identifier", "requirements", "updates"),
     ),
+    PrivateName(
+        "pyiceberg.catalog:Catalog._convert_schema_if_needed",
+        "a catalog takes schemas of Arrow, too",
+        "a public conversion for catalogs that others write",
+        ("schema", "format_version"),
+    ),
     PrivateName("pyiceberg.catalog:Catalog._load_file_io", _TRUST, _HOOK, ("self", "properties", "location")),
     PrivateName("pyiceberg.catalog.rest:RestCatalog._fetch_config", _TRUST, _HOOK, ("self",)),
     PrivateName("pyiceberg.catalog.rest:RestCatalog._create_session", _LOGIN, _OWN_SESSION, ("self",)),

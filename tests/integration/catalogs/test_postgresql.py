@@ -133,6 +133,11 @@ def test_database_that_is_missing_is_named(lake: PostgreSqlLake, postgresql: Pos
     assert PASSWORD not in str(refusal.value)
 
 
+def test_server_without_tls_is_named_where_it_is_required(lake: PostgreSqlLake) -> None:
+    with pytest.raises(CatalogMisconfigured, match=r"no trusted connection .*does not support SSL"):
+        opened(lake, {"iceberg.catalog.jdbc.sslmode": "require"})
+
+
 def test_no_more_connections_is_retried(lake: PostgreSqlLake, make_role: MakeRole) -> None:
     lake.create()
     keys = make_role("ALL", "CONNECTION LIMIT 1")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from floe.catalogs.errors import Answer, answer_of
 from floe.catalogs.metadata_files import remove_old_metadata
 from floe.catalogs.providers.base import PlainProvider, catalog_settings, settings_with_address
-from floe.catalogs.providers.sql_errors import is_not_done, missing_database
+from floe.catalogs.providers.sql_errors import is_not_done, missing_database, tls_problem
 from floe.config.catalogs.sql import SQL
 from floe.config.secrets.detection import shown_address
 
@@ -58,8 +58,14 @@ class SqlProvider(PlainProvider):
         return Answer.UNREACHABLE if is_not_done(error) else answer_of(error, was_sent=was_sent)
 
     def misconfiguration(self, spec: CatalogSpec, error: Exception) -> str | None:
-        """Name a SQLite file that cannot be opened or created, and a database that a server does not have."""
+        """Name a SQLite file that cannot be made, a database that a server does not have, and TLS that fails."""
         address = shown_address(str(catalog_settings(spec).get("uri", "")))
+        if said := tls_problem(error):
+            return (
+                f"catalog {spec.name!r}: no trusted connection to the database at {address!r} ({said}). Nothing was read or "
+                "written. Correct iceberg.catalog.jdbc.sslmode and iceberg.catalog.jdbc.sslrootcert, for MySQL "
+                "iceberg.catalog.jdbc.sslMode."
+            )
         if missing_database(error):
             return (
                 f"catalog {spec.name!r} has no database at {address!r}: the server knows none of that name. Nothing was read "

@@ -42,6 +42,13 @@ _MYSQL: Final = {
     1213: "40001",
     2003: "08001",
 }
+_TLS: Final = (
+    "certificate verify failed",
+    "CERTIFICATE_VERIFY_FAILED",
+    "root certificate file",
+    "server certificate for",
+    "does not support SSL",
+)
 _GRANTS: Final = "GRANT SELECT, INSERT, UPDATE, DELETE ON iceberg_tables, iceberg_namespace_properties TO {user}"
 _GRANTS_TO_CREATE: Final = "GRANT USAGE, CREATE ON SCHEMA <schema> TO {user}"
 
@@ -59,6 +66,12 @@ def is_not_done(error: Exception) -> bool:
 def missing_database(error: Exception) -> bool:
     """Say whether the server has no such database."""
     return _state(error) == _NO_DATABASE
+
+
+def tls_problem(error: Exception) -> str | None:
+    """Return what a driver says of a server that is not trusted, or that has no TLS; None if it is something else."""
+    text = str(getattr(error, "orig", None) or error).strip()
+    return text.partition("\n")[0] if any(part in text for part in _TLS) else None
 
 
 def refusal_of(context: ExceptionContext) -> Exception | None:
@@ -81,12 +94,12 @@ def _quoted(user: str) -> str:
 def _state(error: Any) -> str | None:
     """Return the SQLSTATE of SQLAlchemy's error, or of the driver's own; None if there is none."""
     of_driver = getattr(error, "orig", None) or error
+    arguments = getattr(of_driver, "args", ())
+    if arguments and isinstance(arguments[0], int) and arguments[0] in _MYSQL:
+        return _MYSQL[arguments[0]]  # MySQL's own SQLSTATE of many errors is 42000
     for name in ("sqlstate", "pgcode"):
         if found := getattr(of_driver, name, None):
             return str(found)
-    arguments = getattr(of_driver, "args", ())
-    if arguments and isinstance(arguments[0], int):
-        return _MYSQL.get(arguments[0])
     text = str(of_driver)
     if "FATAL" in text and 'database "' in text and "does not exist" in text:
         return _NO_DATABASE

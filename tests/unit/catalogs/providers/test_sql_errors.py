@@ -91,7 +91,7 @@ def test_broken_connection_of_a_commit_is_unknown(error: Exception) -> None:
             'UPDATE.* TO "fl""oe"',
         ),
         (DriverError("permission denied for schema public", sqlstate="42501"), ForbiddenError, "CREATE ON SCHEMA"),
-        (DriverError(1142, "UPDATE command denied"), ForbiddenError, "GRANT"),
+        (DriverError(1142, "UPDATE command denied", sqlstate="42000"), ForbiddenError, "GRANT"),
         (DriverError('FATAL:  password authentication failed for user "x"'), UnauthorizedError, "does not accept user"),
         (DriverError(1045, "Access denied"), UnauthorizedError, "does not accept user"),
     ],
@@ -107,6 +107,23 @@ def test_other_errors_are_left_as_they_are() -> None:
     assert refusal(DriverError("x", sqlstate="23505")) is None
     assert missing_database(wrapped(DriverError('FATAL:  database "lake" does not exist')))
     assert missing_database(wrapped(DriverError(1049, "Unknown database")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "connection failed: SSL error: certificate verify failed",
+        'connection failed: root certificate file "/root/.postgresql/root.crt" does not exist',
+        "connection failed: server does not support SSL, but SSL was required",
+        '(2003, "Can\'t connect ([SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed)")',
+    ],
+)
+def test_server_that_is_not_trusted_is_a_misconfiguration(text: str) -> None:
+    spec = parse_connector({**MINIMAL, "iceberg.catalog.uri": "jdbc:postgresql://h/d"}).catalog
+    said = PROVIDERS["sql"].misconfiguration(spec, wrapped(DriverError(text)))
+    assert said is not None
+    assert "sslrootcert" in said
+    assert PROVIDERS["sql"].misconfiguration(spec, wrapped(DriverError("reset"))) is None
 
 
 @pytest.fixture
