@@ -6,10 +6,14 @@ import multiprocessing
 import os
 import pkgutil
 import signal
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from floe.config import Connector
 from floe.control.announcement import Announcement
@@ -45,6 +49,7 @@ def land_in(lake: Lake, written: Written, step: str = "") -> int | None:
 
     ``step``: before or after a function, as ``after os.link``.
     """
+    _start_server()
     arguments = (str(lake.folder), catalog_keys(lake), portable([written]), step)
     process = _PROCESSES.Process(target=_land, args=arguments)
     process.start()
@@ -53,6 +58,13 @@ def land_in(lake: Lake, written: Written, step: str = "") -> int | None:
         process.kill()
         process.join()
     return process.exitcode
+
+
+@cache
+def _start_server() -> None:
+    """Start the process that is forked; it imports by PYTHONPATH only (gh-117378 of CPython)."""
+    with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
+        forkserver.ensure_running()
 
 
 def land_beside(
