@@ -1,18 +1,29 @@
-"""Keys of every catalog in Java: of its file system, and of the stores behind it."""
+"""Keys of every catalog in Java: its own, and those of the stores behind it."""
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from floe.config.catalogs.base import CatalogKey, no_effect
+from floe.config.catalogs import cloud_stores, s3
+from floe.config.catalogs.base import CatalogKey
+from floe.config.catalogs.common import COMMON_KEYS
 
 STORE_KEYS: Final[tuple[CatalogKey, ...]] = (
-    no_effect("io-impl", "it names a Java class; PyIceberg chooses by the scheme of the location"),
-    no_effect(
-        "client.credentials-provider",
-        "it names a Java class; set s3.access-key-id and s3.secret-access-key, or leave credentials to the environment",
-    ),
-    no_effect(
-        "s3.path-style-access",
-        "PyIceberg addresses by path at an s3.endpoint of its own, unless s3.force-virtual-addressing is true",
-    ),
+    *COMMON_KEYS,
+    *s3.CLASS_KEYS,
+    *s3.SWITCH_KEYS,
+    *s3.S3_KEYS,
+    *cloud_stores.GCS_KEYS,
+    *cloud_stores.ADLS_KEYS,
 )
 """By Java's names. PyIceberg's own are in ``floe.config.libraries.library_settings``."""
+
+
+def store_problems(given: Mapping[str, str]) -> Iterator[str]:
+    """Yield values that no store of floe's can have."""
+    yield from s3.problems(given)
+    yield from cloud_stores.problems(given)
+
+
+def store_values(given: Mapping[str, str], made: Mapping[str, str]) -> dict[str, str]:
+    """Return values in PyIceberg's form; ``given``: as the file has them, ``made``: by PyIceberg's names."""
+    return cloud_stores.to_pyiceberg(given, s3.to_pyiceberg(given, made))

@@ -7,9 +7,7 @@ from floe.config.keys.key_class import KeyClass
 from floe.config.libraries.client_settings import LIVE_CLIENT_SETTINGS
 from floe.config.libraries.table_property_names import LIVE_WRITE_PROPERTIES
 
-_NO_HADOOP: Final = (
-    "There is no Hadoop in floe. Set the store's own keys, such as iceberg.catalog.s3.endpoint for fs.s3a.endpoint."
-)
+_NO_HADOOP: Final = "floe reads no Hadoop configuration files. Copy the fs.s3a.* that you need into iceberg.hadoop.*."
 
 SINK: Final = (
     supported(
@@ -66,8 +64,21 @@ SINK: Final = (
         key_class=KeyClass.REPLAY,
     ),
     supported("iceberg.catalog", Kind.STRING, "iceberg", "Name of the catalog."),
-    supported("iceberg.catalog.type", Kind.STRING, None, "`sql` or `rest`. Required."),
-    supported("iceberg.catalog.*", Kind.MAP, None, "Properties of the catalog, handed through to PyIceberg."),
+    supported(
+        "iceberg.catalog.type",
+        Kind.STRING,
+        None,
+        "Type of the catalog, unless iceberg.catalog.catalog-impl has Java's class. Required.",
+    ),
+    supported(
+        "iceberg.catalog.*", Kind.MAP, None, "Properties of the catalog, as Java's catalogs have them, or PyIceberg."
+    ),
+    supported(
+        "iceberg.hadoop.*",
+        Kind.MAP,
+        None,
+        "`fs.s3a.*`: access to S3, below iceberg.catalog.s3.*; the rest has no effect, or is refused by name.",
+    ),
     supported(
         "iceberg.kafka.*",
         Kind.MAP,
@@ -178,7 +189,6 @@ SINK: Final = (
         key_class=KeyClass.REPLAY,
     ),
     refused("iceberg.hadoop-conf-dir", Kind.STRING, None, _NO_HADOOP),
-    refused("iceberg.hadoop.*", Kind.MAP, None, _NO_HADOOP),
     refused(
         "iceberg.coordinator.transactional.suffix",
         Kind.STRING,

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from floe.config.catalogs.base import PREFIX, CatalogKey, CatalogType, KeyStatus, KeyTable, by_pyicebergs_names
+from floe.config.catalogs.hadoop_keys import HADOOP, hadoop_problems, hadoop_properties, hadoop_warnings
 from floe.config.catalogs.registry import TYPES, type_named, type_names, type_of_class
-from floe.config.catalogs.stores import STORE_KEYS
+from floe.config.catalogs.stores import STORE_KEYS, store_problems, store_values
 from floe.config.keys.name_set import NameSet
 from floe.config.keys.reader import Settings
 from floe.config.libraries.library_settings import CATALOG, CATALOG_NAMES, unknown_settings
@@ -37,7 +38,7 @@ class CatalogSpec:
     def for_pyiceberg(self) -> dict[str, str]:
         """Return the properties as PyIceberg's catalog takes them; references have to be resolved."""
         kind = TYPES.get(self.type)
-        made = by_pyicebergs_names(self.properties, _table(kind))
+        made = store_values(self.properties, by_pyicebergs_names(self.properties, _table(kind)))
         return kind.to_pyiceberg(made) if kind else made
 
     def for_spark(self) -> dict[str, str]:
@@ -62,7 +63,15 @@ def read_catalog(settings: Settings) -> CatalogSpec:
     ]
     type_name = kind.name if kind else given.get("type", "").strip().lower()
     properties = {key: value for key, value in given.items() if key != "catalog-impl"}
-    return CatalogSpec(type_name, name, Properties({**properties, "type": type_name}))
+    return CatalogSpec(type_name, name, Properties({**_read_hadoop(settings), **properties, "type": type_name}))
+
+
+def _read_hadoop(settings: Settings) -> dict[str, str]:
+    """Read what ``iceberg.hadoop.*`` says of S3, by the catalog's names."""
+    given = settings.properties.under(HADOOP)
+    settings.problems += hadoop_problems(given)
+    settings.warnings += hadoop_warnings(given)
+    return hadoop_properties(given)
 
 
 def _table(kind: CatalogType | None) -> KeyTable:
@@ -90,6 +99,7 @@ def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[
     for key in ("uri", "warehouse"):
         if "%00" in given.get(key, ""):
             yield f"{PREFIX}{key} has the code of a NUL character, %00: no address and no path has one; write it without"
+    yield from store_problems(given)
     if kind is not None:
         yield from kind.problems(given)
 

@@ -48,9 +48,16 @@ def test_properties_are_handed_through_without_prefix(connector):
     assert made.catalog.properties == {"type": "sql", "s3.endpoint": "http://minio:9000"}
 
 
-@pytest.mark.parametrize("key", ["io-impl", "s3.path-style-access", "client.credentials-provider"])
-def test_properties_that_only_java_reads_are_warned_of(connector, key):
-    assert connector({f"iceberg.catalog.{key}": "x"}).warnings[0].startswith(f"iceberg.catalog.{key} has no effect")
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("io-impl", "org.apache.iceberg.aws.s3.S3FileIO"),
+        ("s3.multipart.size", "1"),
+        ("client.credentials-provider", "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"),
+    ],
+)
+def test_properties_that_only_java_reads_are_warned_of(connector, key, value):
+    assert connector({f"iceberg.catalog.{key}": value}).warnings[0].startswith(f"iceberg.catalog.{key} has no effect")
 
 
 def test_a_further_type_is_one_entry(connector, problems, monkeypatch):

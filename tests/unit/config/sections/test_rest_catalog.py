@@ -34,7 +34,7 @@ rest.client.max-retries rest.client.max-connections rest.client.connections-per-
 rest.client.proxy.port rest.client.proxy.username rest.client.proxy.password rest.client.user-agent
 rest.client.connection-timeout-ms rest.client.socket-timeout-ms metrics-reporter-impl cache-enabled cache.case-sensitive
 cache.expiration-interval-ms io.manifest.cache-enabled clients client.pool.cache.eviction-interval-ms client-pool-cache-keys
-http-client.type http-client.apache.max-connections io-impl s3.endpoint s3.path-style-access client.region app-name"""
+http-client.type http-client.apache.max-connections s3.endpoint client.region app-name"""
 """Of RESTCatalogProperties, OAuth2Properties, AuthProperties, HTTPClient, CatalogProperties of Iceberg 1.11."""
 
 
