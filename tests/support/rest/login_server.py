@@ -59,7 +59,7 @@ class LoginServer:
         form = {name: values[0] for name, values in parse_qs(request.body.decode(), strict_parsing=True).items()}
         if request.method != "POST" or request.path != "/oidc/v1/token":
             return "invalid_request"
-        if request.headers.get("content-type") != "application/x-www-form-urlencoded":
+        if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
             return "invalid_request"
         # RFC 6749, 2.3: not more than one way to authenticate in a request
         if "authorization" in request.headers or any(name.startswith("x-of-catalog") for name in request.headers):

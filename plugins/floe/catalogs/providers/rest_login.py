@@ -152,7 +152,7 @@ class ClientLogin(AuthManager):
                 self._fetch()
 
     def _fetch(self) -> None:
-        with CatalogSession(self._limits) as session:
+        with CatalogSession(self._limits, changes_nothing=True) as session:
             session.headers.update(self._headers)
             session.headers["Accept"] = "application/json"
             session.auth = _as_it_is  # a .netrc has no say

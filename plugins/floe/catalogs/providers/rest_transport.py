@@ -60,11 +60,12 @@ class Limits:
 
 
 class CatalogSession(Session):
-    """A session of requests that keeps to limits."""
+    """A session of requests that keeps to limits. ``changes_nothing``: every request may be sent again."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, changes_nothing: bool = False) -> None:
         super().__init__()
         self._limits = limits
+        self._changes_nothing = changes_nothing
         if limits.proxy:
             self.proxies.update({"http": limits.proxy, "https": limits.proxy})
 
@@ -100,7 +101,7 @@ class CatalogSession(Session):
 
         What may have been carried out, such as a commit with 503, is not sent again: the table shows whether it was.
         """
-        is_read = method in _READS
+        is_read = self._changes_nothing or method in _READS
         again = _LATER_IF_READ if is_read else (429,)
         if answer.status_code not in again or attempt >= self._limits.retries:
             return None

@@ -198,6 +198,14 @@ def test_bad_answer_of_the_login_is_a_clear_error(
     assert server.requests == []
 
 
+def test_login_that_is_busy_is_asked_again(server: Double, login: Double, opened: Callable[..., Tables]) -> None:
+    login.answers = one_after_the_other(*[as_json({}, 503, Retry_After="0")] * 2, TOKEN)
+    keys = {"credential": f"id:{SECRET}", "oauth2-server-uri": login.url, "rest.client.max-retries": "2"}
+    opened(**keys).catalog.close()
+    assert len(login.requests) == 3
+    assert server.requests[0].headers["authorization"] == "Bearer CANARY-token-of-login"
+
+
 def test_token_that_no_header_can_have_is_not_sent(
     server: Double, opened: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
 ) -> None:
