@@ -9,6 +9,7 @@ import pytest
 
 from floe_job.exceptions import SliceRefused
 from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.replays import replay
 
 DEAD_LETTERS = "ops.letters"
 BY_KEY: dict[str, Any] = {"iceberg.tables": None, "floe.route.by": "key", "floe.route.namespace": "db"}
@@ -61,3 +62,13 @@ def test_ledger_of_text_keys_goes_on_with_a_converter(pipeline: MakePipeline) ->
     typed.produce([{"id": 2}], partition=0, record={"key": b'"a"'})
     typed.run()
     assert typed.column("id", "db.a") == [0, 2]
+
+
+def test_bad_key_is_routed_when_its_converter_is_right(pipeline: MakePipeline) -> None:
+    one = pipeline(**BY_KEY, **JSON_KEYS, **{"floe.deadletter.table": DEAD_LETTERS})
+    produce(one, b'"a"', b"a")
+    one.run()
+    assert [row[:2] for row in dead(one)] == [(1, "key_converter")]
+    fixed = one.changed(**{"key.converter": "StringConverter", "key.converter.schemas.enable": None})
+    replay(fixed, dead_letters=True)
+    assert fixed.column("id", "db.a") == [0, 1]
