@@ -25,6 +25,7 @@ _DRIVERS = {
     "psycopg": "requirements-postgresql.txt",
     "psycopg2": "psycopg2-binary, or take postgresql+psycopg:// and requirements-postgresql.txt",
     "pymysql": "PyMySQL",
+    "MySQLdb": "mysqlclient, or take mysql+pymysql:// and PyMySQL",
 }
 """What to install, by the module that SQLAlchemy imports."""
 
