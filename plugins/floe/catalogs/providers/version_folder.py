@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 from pyiceberg.exceptions import CommitFailedException, ForbiddenError
 
@@ -33,6 +33,8 @@ LOCKED_WITHIN: Final = 20.0
 """Seconds that a commit waits for another one to the same table."""
 
 _VERSION: Final = re.compile(r"v(\d{1,18})(\.gz)?\.metadata\.json(\.gz)?")
+_PAUSES: Final = (0.01, 0.05, 0.2, 0)
+"""Seconds before another listing."""
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.EBADF, errno.ENOSYS)
 _NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV)
 _NOT_WRITABLE: Final = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -65,21 +67,37 @@ class VersionFolder:
 
     def current(self) -> Version | None:
         """Return the current version; None if there is none. Raises TableRefused if it is not clear which one that is."""
+        for pause in _PAUSES:
+            found, problem = self._look()
+            if problem is None:
+                return found
+            time.sleep(pause)  # a listing may lack a version that was made meanwhile, and have a later one
+        msg = (
+            f"{self.path}: {problem}. Nothing was read or committed. Find out who changes that folder; put a missing file "
+            f"back, or remove {HINT} if the last version is the table's"
+        )
+        raise TableRefused(msg, code="FLOE-431")
+
+    def _look(self) -> tuple[Version | None, str | None]:
+        """Return the last version, and what is not clear about it."""
+        hint = self._hint()  # first: what it names is there already
         found: dict[int, list[str]] = {}
         for match in self._versions():
             found.setdefault(int(match[1]), []).append(match[0])
         if not found:
-            return None
-        last, hint = max(found), self._hint()
+            return None, None
+        last = max(found)
+        version = Version(last, found[last][0])
         if hint is not None and hint > last:
-            self._refuse(f"{HINT} names version {hint}, and the last one that is there is {last}")
+            return version, f"{HINT} names version {hint}, and the last one that is there is {last}"
         if hint in found and (missing := next((n for n in range(hint, last) if n not in found), None)) is not None:
-            self._refuse(f"version {missing} is missing between {hint}, which {HINT} names, and {last}")
-        if len(found[last]) > 1 or found[last][0].endswith(GZIP):
-            self._refuse(
-                f"version {last} is in {' and '.join(sorted(found[last]))}, and not in one file of today's names"
+            return version, f"version {missing} is missing between {hint}, which {HINT} names, and {last}"
+        if len(found[last]) > 1 or version.name.endswith(GZIP):
+            return (
+                version,
+                f"version {last} is in {' and '.join(sorted(found[last]))}, and not in one file of today's names",
             )
-        return Version(last, found[last][0])
+        return version, None
 
     def has_versions(self) -> bool:
         """Say whether this is a table's."""
@@ -197,10 +215,3 @@ class VersionFolder:
         with suppress(FileNotFoundError):
             os.unlink(f".{HINT}.crc", dir_fd=self.descriptor)  # Hadoop's checksum of the hint that was
         os.replace(name, HINT, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
-
-    def _refuse(self, reason: str) -> NoReturn:
-        msg = (
-            f"{self.path}: {reason}. Nothing was read or committed. Find out who changes that folder; put a missing file "
-            f"back, or remove {HINT} if the last version is the table's"
-        )
-        raise TableRefused(msg, code="FLOE-431")

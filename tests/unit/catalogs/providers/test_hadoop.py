@@ -103,6 +103,33 @@ def test_versions_that_are_not_clear_are_refused(
     assert refusal.value.code == "FLOE-431"
 
 
+def test_listing_that_others_change_meanwhile_is_repeated(
+    lake: CatalogLake, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hint = VersionFolder._hint
+    made: list[Any] = []
+
+    def overtaken(self: VersionFolder) -> int | None:
+        found = hint(self)
+        if not made:
+            made.append(found)
+            monkeypatch.setattr(VersionFolder, "_hint", hint)
+            set_property(lake.load(), "3")
+        return found
+
+    monkeypatch.setattr(VersionFolder, "_hint", overtaken)
+    assert lake.load().properties["n"] == "3"
+    versions = VersionFolder._versions
+
+    def without_one(self: VersionFolder) -> Iterator[Any]:
+        monkeypatch.setattr(VersionFolder, "_versions", versions)
+        return (match for match in versions(self) if match[1] != "4")
+
+    (folder / HINT).write_text("3")
+    monkeypatch.setattr(VersionFolder, "_versions", without_one)
+    assert lake.load().properties["n"] == "3"
+
+
 def test_old_versions_that_are_gone_do_no_harm(lake: CatalogLake, folder: Path) -> None:
     _without(1)(folder)
     _without(2)(folder)
