@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from stack.services.postgresql import PostgreSql
     from stack.services.rest_catalog import RestCatalog
     from stack.services.schema_registry import SchemaRegistry
+    from tests.support.nessie import Nessie
     from tests.support.tables.catalog_proxy import CatalogProxy
 
 TESTS = Path(__file__).parent
@@ -117,6 +118,19 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgreSql]
         yield one
     finally:
         one.remove()
+
+
+@pytest.fixture(scope="session")
+def nessie(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nessie]:
+    """A real Nessie server, one for each worker; each test has tables of its own there."""
+    from tests.support.nessie import Nessie
+
+    one = Nessie(tmp_path_factory.mktemp("nessie"))
+    try:
+        one.start()
+        yield one
+    finally:
+        one.stop()
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from floe.model.ranges import TopicPartition
 from floe.recovery.ledger_amendment import KeepAnchor, update_ledger
 from floe.recovery.rollback import left_replacement, rolled_back, with_gained
 from floe.tables.connector_ledgers import Ledgers
-from floe.tables.history import GROUP, SLICE, check_history, find_slice, older_metadata
+from floe.tables.history import GROUP, SLICE, check_table_history, find_slice
 from floe.tables.routes import Routes
 from floe.tables.table_ledger import origin_of
 
@@ -113,7 +113,7 @@ class DecisionApplier:
         return updated_ledger if is_whole else KeepAnchor(updated_ledger)
 
     def _leads_back(self, table: Table, origin: str, ledger: Ledger) -> bool:
-        return check_history(table.metadata, origin, self._plan.group_id, ledger, older_metadata(table)).leads_back
+        return check_table_history(table, origin, self._plan.group_id, ledger).leads_back
 
     def _cuts(self) -> dict[LogId, Position]:
         """Return, for logs that were found to end below their position, where they are read on from."""

@@ -26,6 +26,7 @@ from floe.tables.history import (
     SnapshotGraph,
     branch_history,
     check_history,
+    check_table_history,
     is_before,
     older_metadata,
     snapshot_property,
@@ -42,7 +43,7 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
     it was when the branch's head was made, in an older metadata file. Raises TableRefused when neither shows them.
     """
     metadata = table.metadata
-    if check_history(metadata, branch, group_id, ledger, older_metadata(table)).leads_back:
+    if check_table_history(table, branch, group_id, ledger).leads_back:
         return None
     if branch not in metadata.refs:
         msg = (

@@ -11,6 +11,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
 from floe.catalogs.metadata_files import read_metadata
+from floe.catalogs.providers.registry import provider_of
 from floe.config.secrets.mask import clip
 from floe.model.ledger import Anchor, Ledger
 from floe.tables.exceptions import TableRefused
@@ -150,6 +151,8 @@ class Finding(Enum):
     INTACT = "intact"
     EXPIRED = "expired"
     """The anchor, or what led to it, has expired, and older metadata shows that the branch descends from it."""
+    UNSEEN = "unseen"
+    """The catalog shows only the newest snapshot, which another process made after the anchor."""
     ROLLED_BACK = "rolled back"
     """The branch leads to an older snapshot of the same connector."""
     CUT_OFF = "cut off"
@@ -170,7 +173,7 @@ class HistoryCheck:
     @property
     def leads_back(self) -> bool:
         """Whether the ledger refers to what the branch contains."""
-        return self.finding in (Finding.INTACT, Finding.EXPIRED)
+        return self.finding in (Finding.INTACT, Finding.EXPIRED, Finding.UNSEEN)
 
     def problem(self, table: str, branch: str, group_id: str) -> str:
         """Describe how the branch does not lead back, and what to do."""
@@ -192,7 +195,7 @@ class HistoryCheck:
 
 def check_unchanged_history(table: Table, branch: str, group_id: str, ledger: Ledger) -> None:
     """Raise TableRefused when the branch no longer leads back to the ledger's anchor."""
-    check = check_history(table.metadata, branch, group_id, ledger, older_metadata(table))
+    check = check_table_history(table, branch, group_id, ledger)
     name = ".".join(table.name())
     if not check.leads_back:
         raise TableRefused(check.problem(name, branch, group_id), code="FLOE-408")
@@ -200,6 +203,20 @@ def check_unchanged_history(table: Table, branch: str, group_id: str, ledger: Le
         anchor = check.anchor.snapshot_id
         what = "snapshot" if table.metadata.snapshot_by_id(anchor) is None else "the history before snapshot"
         log.warning("table %s: %s %s, which the ledger refers to, has expired. That is no error", name, what, anchor)
+
+
+def check_table_history(table: Table, branch: str, group_id: str, ledger: Ledger) -> HistoryCheck:
+    """Compare a branch of a table with its ledger's anchor, see :func:`check_history`.
+
+    In a catalog that shows only the newest snapshot, the ancestors of one that another process made cannot be compared. Its
+    sequence number must be above the anchor's: one that was rolled back to has a lower one.
+    """
+    check = check_history(table.metadata, branch, group_id, ledger, older_metadata(table))
+    if check.finding is not Finding.CUT_OFF or check.anchor is None or check.found is None:
+        return check
+    found = table.metadata.snapshot_by_id(check.found)
+    is_later = found is not None and (found.sequence_number or 0) > check.anchor.sequence_number
+    return HistoryCheck(Finding.UNSEEN, check.anchor) if is_later and not provider_of(table).keeps_history else check
 
 
 def older_metadata(table: Table) -> Iterator[TableMetadata]:

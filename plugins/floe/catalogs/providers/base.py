@@ -49,6 +49,11 @@ class CatalogProvider(Protocol):
         """Say whether a server makes the commit, so that its answer may differ from what it stores."""
         ...
 
+    @property
+    def keeps_history(self) -> bool:
+        """Say whether a table shows older snapshots than its newest, and has branches and tags."""
+        ...
+
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open a catalog. Raises PyIceberg's errors; ValueError, KeyError, TypeError, ImportError for bad properties."""
         ...
@@ -79,6 +84,7 @@ class PlainProvider:
     max_property_length: int = MAX_PROPERTY_LENGTH
     has_atomic_commit: bool = True
     is_committed_by_server: bool = False
+    keeps_history: bool = True
 
     def commit(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]

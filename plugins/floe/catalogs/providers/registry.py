@@ -9,6 +9,7 @@ from floe.catalogs import pyiceberg_patches
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.base import CatalogProvider
 from floe.catalogs.providers.hadoop import HadoopProvider
+from floe.catalogs.providers.nessie import NessieProvider
 from floe.catalogs.providers.rest import RestProvider
 from floe.catalogs.providers.sql import SqlProvider
 
@@ -22,6 +23,7 @@ PROVIDERS: dict[str, CatalogProvider] = {
     "sql": SqlProvider(),
     "rest": RestProvider(),
     "hadoop": HadoopProvider(),
+    "nessie": NessieProvider(),
 }
 """By the name that ``floe.config.catalogs.registry`` has for the type."""
 

@@ -7,10 +7,11 @@ from typing import Final
 
 from floe.config.catalogs.base import CatalogType
 from floe.config.catalogs.hadoop import HADOOP
+from floe.config.catalogs.nessie import NESSIE
 from floe.config.catalogs.rest import REST
 from floe.config.catalogs.sql import SQL
 
-TYPES: Final[dict[str, CatalogType]] = {kind.name: kind for kind in (SQL, REST, HADOOP)}
+TYPES: Final[dict[str, CatalogType]] = {kind.name: kind for kind in (SQL, REST, HADOOP, NESSIE)}
 """By the name of the provider, which is PyIceberg's where PyIceberg has the catalog."""
 
 
