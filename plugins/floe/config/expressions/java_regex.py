@@ -3,7 +3,8 @@ r"""Regular expressions of a connector: written for Java, read by Python's parse
 The three agree on little more than characters, ranges, groups and counts: ``\s``, ``.``, ``$`` and the small letters of
 ``(?i)`` are other characters in each. So an expression is rewritten, with Java's meaning, in a syntax that Python's parser
 and RE2 read alike. Look-around, which RE2 does not have, is written so that RE2 refuses it. Refused here are expressions that
-Java reads differently, and those that need an engine with exponential time: back-references, ``(?>…)``, ``a*+``.
+Java reads differently, and those that need an engine with exponential time: back-references, and counts that give nothing
+back, ``(ab|c)*+`` or ``(?>…)``, of more than a character. Of one character, ``a*+`` is ``a*(?!a)``.
 """
 
 import re
@@ -16,6 +17,7 @@ from typing import Any
 from floe.config.expressions import cpython_internals
 from floe.config.expressions.automaton import Automaton, check_size
 from floe.config.expressions.char_classes import Different, Ranges, class_of, ranges, reject, text
+from floe.config.expressions.java_syntax import for_python
 
 _MAX_CHARACTERS = 4000
 
@@ -34,7 +36,7 @@ _IGNORECASE, _DOTALL, _MULTILINE_OR_VERBOSE = int(re.IGNORECASE), int(re.DOTALL)
 
 _INSTEAD = (
     (re.compile(r"\\[pP]"), "name the characters, as in [A-Za-z]"),
-    (re.compile(r"\\[QE]"), r"write \ before each character that means something"),
+    (re.compile(r"\\k"), "write out what the group matches"),
     (re.compile(r"\(\?<[A-Za-z]"), "write (…): names of groups are not used"),
     (re.compile(r"\\z"), "leave it out, an expression has to match as a whole"),
     (
@@ -43,6 +45,12 @@ _INSTEAD = (
     ),
 )
 """Replacements for syntax that Java has and Python does not."""
+
+_ONE_CHARACTER = ("LITERAL", "NOT_LITERAL", "ANY", "IN")
+_GIVES_NOTHING_BACK = (
+    "gives nothing back of what it took, and here that can be said of one character only, as in a*+. If what follows cannot "
+    "begin with what it takes, it only saves time in Java"
+)
 
 _LINE_ENDS: Ranges = [(0x0A, 0x0A), (0x0D, 0x0D), (0x85, 0x85), (0x2028, 0x2029)]
 
@@ -76,7 +84,7 @@ def compile_expression(text: str) -> Expression:
     r"""Compile an expression.
 
     ``\d``, ``\w``, ``\s``, ``\b`` and ``(?i)`` know ASCII only, as in Java. What Java reads and Python does not
-    (``\p{…}``, ``\Q…\E``, ``(?<name>…)``), and what they read differently (``[a&&b]``, ``[a[b]]``, ``a{,2}``), is
+    (``\p{…}``), and what they read differently (``[a&&b]``, ``[a[b]]``, ``a{,2}``), is
     refused.
 
     :raises ValueError: with the problem and the expression.
@@ -116,15 +124,16 @@ def _rewritten(text: str) -> str:
     if len(text) > _MAX_CHARACTERS:
         msg = f"an expression of {len(text)} characters is too long: write at most {_MAX_CHARACTERS}"
         raise ValueError(msg)
+    plain = for_python(text)
     try:
-        tree = _parsed(text)
-        different = next(_differences(text), None)
+        tree = _parsed(plain)
+        different = next(_differences(plain), None)
         if different is None:
             return _Writer(tree.state.flags).sequence(tree, is_last=True)
     except Different as error:
         different = str(error)
     except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
-        instead = next((advice for of_java, advice in _INSTEAD if of_java.search(text)), "write it in Python's syntax")
+        instead = next((advice for of_java, advice in _INSTEAD if of_java.search(plain)), "write it in Python's syntax")
         different = f"{error}; {instead}"
     raise _unusable(text, different)
 
@@ -208,8 +217,13 @@ class _Writer:
     def _groupref(self, group: int, _: bool) -> str:
         reject(rf"to match \{group} can take ages, and here the time of a match is bounded: write out what it repeats")
 
-    def _atomic_group(self, _: Any, __: bool) -> str:
-        reject("(?>…) only saves time in Java, and here the time of a match is bounded: write (?:…)")
+    def _atomic_group(self, items: Any, is_last: bool) -> str:
+        parts = list(items)
+        if all(op.name in _ONE_CHARACTER for op, _ in parts):
+            return f"(?:{self.sequence(parts)})"
+        if len(parts) == 1 and parts[0][0].name in ("MAX_REPEAT", "POSSESSIVE_REPEAT"):
+            return self._possessive_repeat(parts[0][1], is_last)
+        reject(f"(?>…) {_GIVES_NOTHING_BACK}: write (?:…)")
 
     def _assert(self, of: tuple[int, Any], _: bool) -> str:
         _check_width(*of)
@@ -230,10 +244,17 @@ class _Writer:
     def _min_repeat(self, of: tuple[int, int, Any], is_last: bool) -> str:
         return self._repeat(of, "?", is_last)
 
-    def _possessive_repeat(self, _: Any, __: bool) -> str:
-        reject(
-            "a count with + behind it only saves time in Java, and here the time of a match is bounded: leave the + out"
-        )
+    def _possessive_repeat(self, of: tuple[int, int, Any], is_last: bool) -> str:
+        least, most, items = of
+        one = _single(items)
+        if one is None:
+            reject(f"a count with + behind it {_GIVES_NOTHING_BACK}: leave the + out")
+        if is_last or least == most:
+            return self._repeat(of, "", is_last)
+        char = self.sequence([one])
+        if most == cpython_internals.MAX_REPEAT:
+            return f"(?:{char}){{{least},}}(?!{char})"
+        return f"(?:(?:{char}){{{least},{most - 1}}}(?!{char})|(?:{char}){{{most},{most}}})"
 
     def _repeat(self, of: tuple[int, int, Any], how: str, is_last: bool) -> str:
         least, most, items = of
@@ -247,6 +268,17 @@ class _Writer:
             return "" if is_last else _END
         # Python before 3.14 has no \B in an empty value
         return {"AT_BOUNDARY": r"\b", "AT_NON_BOUNDARY": r"(?!\b)"}.get(place.name, r"\A")
+
+
+def _single(items: Any) -> Any:
+    """Return the only item if it is one character, also in a group; else None."""
+    parts = list(items)
+    while len(parts) == 1 and parts[0][0].name == "SUBPATTERN":
+        _, added, removed, inner = parts[0][1]
+        if added or removed:
+            return None
+        parts = list(inner)
+    return parts[0] if len(parts) == 1 and parts[0][0].name in _ONE_CHARACTER else None
 
 
 def _check_width(direction: int, items: Any) -> None:
