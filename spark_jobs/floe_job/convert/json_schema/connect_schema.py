@@ -15,7 +15,7 @@ from typing import Any, Final
 from floe.registry.schema import RegisteredSchema
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.convert.json_schema.documents import Documents, Place
+from floe_job.convert.json_schema.documents import MAX_PARTS, Documents, Place
 from floe_job.convert.json_schema.nodes import ALL, MAX_DEPTH, UNIONS, Node, node_of, refuse, shown
 from floe_job.convert.json_schema.options import JsonSchemaOptions
 from floe_job.convert.json_schema.parts import (
@@ -30,6 +30,9 @@ from floe_job.convert.json_schema.parts import (
 
 MAX_FIELDS: Final = 5_000
 """Values that one record may have beside the elements of arrays and maps: each use of a definition counts."""
+
+_LISTED: Final = ("enum", "connect.parameters")
+"""What a schema may have many of, and each use of it has again."""
 
 
 def connect_schema(registered: RegisteredSchema, options: JsonSchemaOptions) -> ConnectSchema:
@@ -50,16 +53,25 @@ class _Conversion:
     documents: Documents
     options: JsonSchemaOptions
     _fields: int = field(default=0)
+    _parts: int = field(default=0)
     _open: list[int] = field(default_factory=list)
 
     def schema(self, place: Place, *, optional: bool = False) -> ConnectSchema:
         """Convert a schema. Raises UnusableSchema."""
         place = Place(place.schema, self.documents.base_of(place))
+        self._count_field()
+        with self._within(place):
+            return self._node(node_of(place.schema), place.base, optional)
+
+    def _count_field(self) -> None:
         self._fields += 1
         if self._fields > MAX_FIELDS:
             refuse(f"the schema has more than {MAX_FIELDS} fields")
-        with self._within(place):
-            return self._node(node_of(place.schema), place.base, optional)
+
+    def _count_parts(self, count: int) -> None:
+        self._parts += count
+        if self._parts > MAX_PARTS:
+            refuse(f"the schema has more than {MAX_PARTS} branches, symbols and parameters in all uses of its parts")
 
     @contextmanager
     def _within(self, place: Place) -> Iterator[None]:
@@ -81,6 +93,7 @@ class _Conversion:
             return self._all(node, base, optional)
         if node.kind in UNIONS:
             return self._union(node, base, optional)
+        self._count_parts(sum(len(found) for found in map(node.json.get, _LISTED) if isinstance(found, dict | list)))
         return with_common(node, self._bare(node, base), optional)
 
     def _bare(self, node: Node, base: str) -> ConnectSchema:
@@ -135,12 +148,14 @@ class _Conversion:
         return with_common(node, made, optional)
 
     def _opened(self, schema: Any, base: str) -> tuple[Node, str]:
+        self._count_parts(1)
         place = Place(schema, base)
         return node_of(schema), self.documents.base_of(place)
 
     def _branch(self, branch: tuple[Node, str], node: Node, base: str, *, optional: bool) -> ConnectSchema:
         part, own = branch
-        if part in node.parts:
+        if not node.schemas:
+            self._count_field()
             return self._node(part, base, optional)
         return self.schema(Place(part.json, own), optional=optional)
 
@@ -167,6 +182,7 @@ class _Conversion:
         self, node: Node, base: str, properties: dict[str, tuple[Any, str]], required: dict[str, bool], seen: set[int]
     ) -> None:
         """Collect the properties of a part, and of all that it consists of."""
+        self._count_parts(1)
         if node.kind == "$ref":
             place = self.documents.referred(node.json["$ref"], base)
             if id(place.schema) not in seen:

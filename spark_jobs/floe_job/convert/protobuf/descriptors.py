@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from floe_job.convert.protobuf.limits import refuse, shown
@@ -21,11 +22,11 @@ _PARAMS_FIELD = 2
 
 def message_of(file: Any, key: Key) -> Message:
     """Return a message of a file; map entries do not count. Raises UnusableSchema."""
-    proto = package("google.protobuf.descriptor_pb2").FileDescriptorProto.FromString(file.serialized_pb)
     if isinstance(key, str):
         if key not in file.message_types_by_name:
             refuse(f"the schema has no message {shown(key)}")
         return file.message_types_by_name[key]
+    proto = _declared(file)
     name, inside = proto.package, proto.message_type
     for index in key:
         messages = [one for one in inside if not one.options.map_entry]
@@ -34,6 +35,12 @@ def message_of(file: Any, key: Key) -> Message:
         name = f"{name}.{messages[index].name}" if name else messages[index].name
         inside = messages[index].nested_type
     return file.pool.FindMessageTypeByName(name)
+
+
+@lru_cache(maxsize=4)
+def _declared(file: Any) -> Any:
+    """Return a file as it is declared: records may name messages that it does not have, each another one."""
+    return package("google.protobuf.descriptor_pb2").FileDescriptorProto.FromString(file.serialized_pb)
 
 
 def wire_fields(message: Message) -> list[Field]:

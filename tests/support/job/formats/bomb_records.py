@@ -52,6 +52,8 @@ def avro_bombs() -> Iterator[tuple[str, Any, bytes]]:
         _record("R", a={"type": "enum", "name": "E", "symbols": [f"S{i}" for i in range(100_000)]}),
         (varint(99_999)),
     )
+    symbols = {"type": "enum", "name": "E", "symbols": [f"S{i}" for i in range(20_000)]}
+    yield "uses of 20,000 symbols", _record("R", a=symbols, **{f"f{i}": "E" for i in range(2_000)}), b"\x00" * 2_001
     yield "fixed of 2 GB", _record("R", a={"type": "fixed", "name": "F", "size": 2**31 - 1}), b"1" * 100
     money = {"type": "bytes", "logicalType": "decimal", "precision": 10_000, "scale": 2}
     yield "decimal of 10,000 digits", _record("R", a=money), varint(4_200) + b"\x7f" * 4_200
@@ -118,6 +120,9 @@ def protobuf_bombs() -> Iterator[tuple[str, str, bytes]]:
         )
     yield "list of 200,000 entries", f"message R {{ reserved {','.join(map(str, range(9, 400_000, 2)))}; }}", b"\x00"
     yield "100,000 brackets that end nothing", "}" * 100_000, b"\x00"
+    values = "".join(f"V{i} = {i};" for i in range(10_000))
+    uses = "".join(f"E f{i} = {i};" for i in range(1, 4_000))
+    yield "uses of 10,000 values", f"enum E {{ {values} }} message R {{ {uses} }}", b"\x00"
     yield "file of another", 'import "/etc/passwd"; message R { int32 a = 1; }', b"\x00\x08\x01"
     yield "comment of 1 MB", "/*" + "x" * 1_000_000 + "*/ message R { int32 a = 1; }", b"\x00\x08\x01"
     plain = "message R { repeated int32 a = 1; bytes b = 2; map<int32, int32> c = 3; }"
@@ -141,6 +146,18 @@ def json_schema_bombs() -> Iterator[tuple[str, Any, bytes]]:
     yield "another server", {"$ref": "http://127.0.0.1:1/x"}, b"{}"
     for kind in ("allOf", "oneOf", "properties"):
         yield f"expanding {kind}", _expanding(kind), b'{"a": "x"}'
+    choice = {"type": "object", "properties": {"a": {"type": ["string", "null"] * 5_000}}}
+    yield "10,000 types", choice, b'{"a": "x"}'
+    for kind, entry in (
+        ("allOf", {"properties": {"x": {"type": "string"}}}),
+        ("oneOf", {"type": "null"}),
+        ("enum", "s"),
+    ):
+        uses = {f"f{i}": {"$ref": "#/definitions/d"} for i in range(2_000)}
+        parts = {"definitions": {"d": {kind: [entry] * 10_000}}}
+        yield f"uses of 10,000 parts, {kind}", {"type": "object", "properties": uses, **parts}, b"{}"
+        combined = {"a": {"allOf": [{"$ref": "#/definitions/d"}] * 10_000}}
+        yield f"10,000 uses in allOf, {kind}", {"type": "object", "properties": combined, **parts}, b"{}"
     wide = {"type": "object", "properties": {f"f{i}": {"type": "integer"} for i in range(4_999)}}
     yield "4,999 fields", wide, json.dumps({f"f{i}": i for i in range(4_999)}).encode()
     yield "200,000 parts", {**text, "x": [{}] * 200_000}, b'{"a": "x"}'

@@ -20,6 +20,9 @@ from floe_job.convert.avro.schema.types import MAX_DEPTH, AvroType, only_branch,
 MAX_FIELDS: Final = 5_000
 """Values that one record may have beside the elements of arrays and maps: each use of a type counts."""
 
+MAX_PARAMETERS: Final = 200_000
+"""Symbols of enums, and other parameters, of all uses of types together."""
+
 NAMESPACE: Final = "io.confluent.connect.avro"
 UNION: Final = f"{NAMESPACE}.Union"
 ENUM: Final = f"{NAMESPACE}.Enum"
@@ -82,6 +85,7 @@ class _Conversion:
     options: AvroOptions
     _fields: int = field(default=0)
     _depth: int = field(default=0)
+    _parameters: int = field(default=0)
 
     def schema(self, avro: AvroType, *, optional: bool = False, default: Any = ABSENT) -> ConnectSchema:
         """Convert a type. ``default``: of the field that has it."""
@@ -97,6 +101,9 @@ class _Conversion:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             refuse(f"the schema has more than {MAX_DEPTH} levels")
+        self._parameters += len(avro.symbols) + len(avro.properties) + len(self._connect_parameters(avro))
+        if self._parameters > MAX_PARAMETERS:
+            refuse(f"the schema has more than {MAX_PARAMETERS} symbols and parameters in all uses of its types")
         made = self._with_properties(avro, self._bare(avro), default)
         self._depth -= 1
         return replace(made, optional=made.optional or optional)

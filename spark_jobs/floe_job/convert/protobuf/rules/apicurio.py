@@ -26,6 +26,7 @@ class ApicurioRules:
 
     def __init__(self) -> None:
         self._declarations = Declarations()
+        self._enums: dict[str, Compiled] = {}
 
     def message(self, message: Message, path: str = "") -> Compiled:
         """Compile the messages of a type."""
@@ -59,7 +60,7 @@ class ApicurioRules:
         if one.message_type is not None:
             return self.message(one.message_type, path)
         if one.enum_type is not None:
-            return _enum(one.enum_type, path)
+            return self._enum(one.enum_type)
         wire = scalar_type(one)
         kind = _KINDS[wire]
         if kind is Kind.INT32:
@@ -67,6 +68,8 @@ class ApicurioRules:
         schema = ConnectSchema(kind)
         return Compiled(schema, number(wire, schema, path))
 
-
-def _enum(kind: Any, path: str) -> Compiled:
-    return Compiled(ConnectSchema(Kind.STRING), enum(kind, as_numbers=False, path=path))
+    def _enum(self, kind: Any) -> Compiled:
+        """Compile an enum: once, as it may have many values, and many fields."""
+        if kind.full_name not in self._enums:
+            self._enums[kind.full_name] = Compiled(ConnectSchema(Kind.STRING), enum(kind, as_numbers=False))
+        return self._enums[kind.full_name]

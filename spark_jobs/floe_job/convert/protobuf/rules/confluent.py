@@ -52,6 +52,7 @@ class ConfluentRules:
     def __init__(self, options: ProtobufOptions) -> None:
         self._options = options
         self._declarations = Declarations()
+        self._enums: dict[str, Compiled] = {}
 
     def message(self, message: Message, path: str = "") -> Compiled:
         """Compile the messages of a type."""
@@ -109,7 +110,7 @@ class ConfluentRules:
         if one.message_type is not None:
             return _optional(self._inner_message(one, path))
         if one.enum_type is not None:
-            return self._enum(one.enum_type, path)
+            return self._enum(one.enum_type)
         wire = scalar_type(one)
         kind = KINDS[wire]
         if kind is Kind.INT32:
@@ -134,11 +135,17 @@ class ConfluentRules:
         schema = ConnectSchema(KINDS[wire])
         return Compiled(schema, structs.only_field(number(wire, schema, path)))
 
-    def _enum(self, kind: Any, path: str) -> Compiled:
+    def _enum(self, kind: Any) -> Compiled:
+        """Compile an enum: once, as it may have many values, and many fields."""
+        if kind.full_name not in self._enums:
+            self._enums[kind.full_name] = self._made_enum(kind)
+        return self._enums[kind.full_name]
+
+    def _made_enum(self, kind: Any) -> Compiled:
         name = kind.full_name if self._options.full_names else kind.name
         as_numbers = self._options.enums_as_numbers
         schema = ConnectSchema(Kind.INT32 if as_numbers else Kind.STRING, True, name)
-        return Compiled(schema, enum(kind, as_numbers=as_numbers, path=path))
+        return Compiled(schema, enum(kind, as_numbers=as_numbers))
 
     def _map(self, one: Field, path: str) -> Compiled:
         declaration = self._declarations.of(one.message_type)

@@ -82,7 +82,7 @@ def _fits(wire: pa.DataType, target: pa.DataType) -> bool:
     return bool(wire.bit_width <= target.bit_width)
 
 
-def enum(kind: Any, *, as_numbers: bool, path: str) -> Convert:
+def enum(kind: Any, *, as_numbers: bool) -> Convert:
     """Return the conversion of an enum's numbers into its names.
 
     A number that the enum does not have is one of a newer schema. Java calls it ``UNKNOWN_ENUM_VALUE_<enum>_<number>``;
