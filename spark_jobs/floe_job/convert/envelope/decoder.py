@@ -11,6 +11,7 @@ import numpy as np
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.envelope.envelopes import Envelope, TextCache, open_envelope, prefixes
 from floe_job.convert.envelope.options import EnvelopeOptions
+from floe_job.convert.envelope.payload_first import PayloadFirst, cut
 from floe_job.convert.envelope.payloads import Column, PayloadDecoder
 from floe_job.convert.envelope.pieces import decode_in_pieces
 from floe_job.convert.envelope.schema_parser import connect_schema
@@ -27,6 +28,9 @@ WORTH_IT: Final = 1 / 64
 
 MAX_BLANKS: Final = 16
 """Blanks behind a payload that are cut off without parsing the record."""
+
+_TAKEN: Final = -1
+"""The end of a payload that need not be looked for."""
 
 _BLANKS: Final = np.zeros(256, np.bool_)
 _BLANKS[[ord(blank) for blank in " \t\n\r"]] = True
@@ -63,6 +67,7 @@ class EnvelopeDecoder:
         self._stage = stage
         self._schemas: TextCache[_Schema] = TextCache(options.schemas)
         self._prefixes: TextCache[_Schema] = TextCache(options.schemas)
+        self._ends: TextCache[_Schema] = TextCache(options.schemas)
 
     def decode(self, values: Sequence[bytes]) -> TypedBatch:
         """Decode values, none of them None."""
@@ -80,6 +85,7 @@ class EnvelopeDecoder:
     def _cut(self, batch: _Batch) -> list[int]:
         """Divide records by what is before their payloads; return those that are not like a record before them."""
         stops = batch.payload_ends()
+        stops[self._cut_payload_first(batch)] = _TAKEN
         left = np.flatnonzero(stops > 0)
         others = np.flatnonzero(stops == 0).tolist()
         tries = MAX_SWEEPS
@@ -130,6 +136,37 @@ class EnvelopeDecoder:
         prefix = record[: envelope.start]
         self._prefixes.put(prefix, self._schema_of(envelope))
         return prefix
+
+    def _cut_payload_first(self, batch: _Batch) -> list[int]:
+        """Divide records whose payload is first by what is behind it; return those that are like a record before them."""
+        taken: dict[_Schema, list[tuple[int, int, int]]] = {}
+        tries = MAX_SWEEPS
+        for place in batch.payload_first().tolist():
+            record = batch.values[place]
+            found = cut(record)
+            schema = None if found is None else self._ends.get(record[found.end :])
+            if schema is None and found is not None and tries:
+                tries -= 1
+                schema = self._schema_behind(record, found)
+            if schema is not None and found is not None:
+                start = int(batch.buffer.starts[place])
+                taken.setdefault(schema, []).append((place, start + found.start, start + found.end))
+        for schema, rows in taken.items():
+            batch.take(schema, *np.array(rows, np.int64).T.copy())
+        return [place for rows in taken.values() for place, _, _ in rows]
+
+    def _schema_behind(self, record: bytes, found: PayloadFirst) -> _Schema | None:
+        """Parse a record; return its schema, and keep it, if it has a schema and is cut where its payload ends."""
+        try:
+            envelope = open_envelope(record)
+        except Malformed:
+            return None
+        end = found.between + envelope.schema_text + b"}"
+        if envelope.schema is None or (envelope.start, envelope.end) != found[:2] or record[found.end :] != end:
+            return None
+        schema = self._schema_of(envelope)
+        self._ends.put(end, schema)
+        return schema
 
     def _schema_of(self, envelope: Envelope) -> _Schema:
         found = self._schemas.get(envelope.schema_text)
@@ -212,6 +249,12 @@ class _Batch:
                 return ends
             ends = ends - blank
         return np.where(blank, 0, ends)
+
+    def payload_first(self) -> Places:
+        """Return the records whose first field may be the payload, by the first letter of its name."""
+        starts = self.buffer.starts
+        found: Places = np.flatnonzero((self.buffer.ends - starts > 2) & (self.buffer.data[starts + 2] == ord("p")))
+        return found
 
     def take(self, schema: _Schema, places: Places, starts: Places, ends: Places) -> None:
         """Take payloads of a schema."""

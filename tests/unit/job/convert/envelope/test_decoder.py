@@ -168,6 +168,33 @@ def test_two_objects_in_a_payload_do_not_stop_the_others(bad: int) -> None:
     assert len(rows(batch)) == 58
 
 
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_payload_before_its_schema_is_read_as_columns(separators: tuple[str, str]) -> None:
+    schema, other = ({"type": "struct", "fields": FIELDS[:count]} for count in (1, 2))
+
+    def written(payload: str, *schemas: Any) -> bytes:
+        comma, colon = separators
+        behind = "".join(f'{comma}"schema"{colon}{json.dumps(one, separators=separators)}' for one in schemas)
+        return f'{{"payload"{colon}{payload}{behind}}}'.encode()
+
+    good = [written(f'{{"id":{n}}}', other if n % 3 else schema) for n in range(300)]
+    batch = decoder().decode(values_of(good))
+    expected = {n: {"id": n} | ({"small": 3} if n % 3 else {}) for n in range(300)}
+    assert rows(batch) == expected
+    assert batch.fast_rows == 300
+    odd = [
+        written('{"id":7}', schema, other),
+        written('{"id":7}{"id":8}', other),
+        written('{"id":"x"}', other),
+        written('{"id":7},"payload":{"id":8}', other),
+        written("null", other),
+        written('{"id":7', other),
+    ]
+    batch = decoder().decode(values_of([*good, *odd]))
+    assert rows(batch) == expected | {300: {"id": 7, "small": 3}, 303: {"id": 8, "small": 3}}
+    assert [one.index for one in batch.rejected] == [301, 302, 304, 305]
+
+
 def test_half_of_a_surrogate_pair_is_no_text() -> None:
     bad = record(id=1, note="x").replace(b'"x"', b'"\\ud800"')
     batch = decoder().decode([record(id=n) for n in range(20)] + [bad])
