@@ -29,6 +29,7 @@ A, B, C = ({"bootstrap.servers": f"{name}:9092"} for name in "abc")
 TLS = {"security.protocol": "SSL", "ssl.ca.location": "/ca.pem"}
 NONE = Properties()
 LOGIN = {"sasl.username": "u", "sasl.password": "p"}
+OF_SCRAM = {**A, "security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-256"}
 
 
 def jaas(user: str, password: str) -> str:
@@ -173,6 +174,36 @@ ROWS = (
             ("ssl.ca.location", "/other"),
         )
     ),
+    *(
+        Row(
+            f"worker's login is not for a connection's: {name}",
+            worker={**A, "security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-256", **LOGIN},
+            connection={name: value},
+            source={**OF_SCRAM, name: value},
+            control={**OF_SCRAM, name: value},
+        )
+        for name, value in (
+            ("sasl.oauthbearer.token.endpoint.url", "https://evil"),
+            ("security.protocol", "SASL_PLAINTEXT"),
+            ("sasl.mechanism", "PLAIN"),
+            ("enable.ssl.certificate.verification", "false"),
+            ("ssl.ca.location", "/other"),
+        )
+    ),
+    Row(
+        "mechanism in librdkafka's other name",
+        worker={**A, "sasl.mechanism": "PLAIN", **LOGIN},
+        connection={"sasl.mechanisms": "PLAIN"},
+        source={**A, "sasl.mechanisms": "PLAIN", **LOGIN},
+        control={**A, "sasl.mechanisms": "PLAIN", **LOGIN},
+    ),
+    Row(
+        "connection with a login and trust of its own, without brokers",
+        worker={**A, "security.protocol": "SASL_SSL", "sasl.jaas.config": jaas("w", "x")},
+        connection={"ssl.ca.location": "/other", **LOGIN},
+        source={**A, "security.protocol": "SASL_SSL", "ssl.ca.location": "/other", **LOGIN},
+        control={**A, "security.protocol": "SASL_SSL", "ssl.ca.location": "/other", **LOGIN},
+    ),
     Row(
         "what cannot be translated counts where it is taken",
         worker={**A, "ssl.truststore.location": "/w.jks", "sasl.jaas.config": "x.Krb5LoginModule required;"},
@@ -246,6 +277,13 @@ def test_origin_names_the_places_that_count(row: Row, origin: str) -> None:
         (
             Row("", worker={**A, "sasl.jaas.config": "x.Krb5LoginModule required;"}),
             r"^the worker file .*: sasl\.jaas\.config: .* set sasl\.kerberos\.principal.*Nothing was read or written",
+        ),
+        *(
+            (
+                Row("", worker={**A, "ssl.keystore.location": "/w.jks"}, connection={half: "x"}),
+                rf"^the Airflow connection 'kafka_default': {half}: it is half of .* Set {other} beside it, or remove it",
+            )
+            for half, other in (("ssl.key.pem", "ssl.certificate.pem"), ("ssl.certificate.location", "ssl.key.location"))
         ),
         (
             Row("", connection={**A, "sasl.login.callback.handler.class": "x.Y"}),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from floe.config.kafka.login import has_login, redirected, without_login
-from floe.config.kafka.names import BROKERS, gives_brokers, over, without_cluster
+from floe.config.kafka.names import BROKERS, gives_brokers, half_identity, over, without_cluster
 from floe.config.kafka.tls import take_stores
 from floe.config.kafka.translation import translate
 from floe.config.kafka.worker_keys import WorkerClient, WorkerKeys
@@ -40,6 +40,10 @@ class Layer:
     settings: Mapping[str, Any] = field(repr=False)
     spelled: Mapping[str, str] = field(default_factory=dict)
     is_java: bool = False
+
+    def named(self, name: str) -> str:
+        """Return a setting with its place, for messages."""
+        return f"{self.where[:-1]}{name}" if self.where.endswith("*") else f"{self.where}: {self.spelled.get(name, name)}"
 
 
 @dataclass(frozen=True)
@@ -78,21 +82,20 @@ class Shared:
         """Return the settings of one client in librdkafka's names. Raises KafkaMisconfigured."""
         connection = Layer(f"the Airflow connection {self.conn_id!r}", self.connection or {})
         worker = Layer(self.worker.named, self._of_worker(client, override.settings), client.spelled, is_java=True)
-        own = _translated(override)
-        elsewhere = redirected(over(_translated(worker), _translated(connection)), own)
-        if elsewhere and has_login(worker.settings):
-            log.warning(
-                "the login of %s is not used: %s would let others have it. Remove the setting, or give the connector a login "
-                "of its own",
-                worker.where,
-                " and ".join(f"{override.where.removesuffix('*')}{name}" for name in elsewhere),
-            )
-            worker = replace(worker, settings=without_login(worker.settings))
         conf: Conf = {}
         spelled: dict[str, str] = {}
-        for layer, found in ((worker, _translated(worker)), (connection, _translated(connection)), (override, own)):
+        for layer in (_guarded(worker, (connection, override)), connection, override):
+            found = _translated(layer)
             conf = over(conf, found)
             spelled |= {name: f"{layer.where}: {layer.spelled.get(name, name)}" for name in found}
+        half = half_identity(conf)
+        if half is not None:
+            given, missing = half
+            msg = (
+                f"{spelled[given]}: it is half of a client's identity, as no place gives the other half; one in a key store "
+                f"of another place is not mixed with it. Set {missing} beside it, or remove it. {NOTHING_DONE}"
+            )
+            raise KafkaMisconfigured(msg)
         return with_texts(take_stores(conf, spelled))
 
     def _of_worker(self, client: WorkerClient, override: Mapping[str, Any]) -> Mapping[str, str]:
@@ -111,6 +114,25 @@ class Shared:
     def _values(self, client: WorkerClient, settings: Mapping[str, str]) -> Mapping[str, str]:
         found = self.resolve({client.spelled[name]: text for name, text in settings.items()})
         return {name: found[client.spelled[name]] for name in settings}
+
+
+def _guarded(worker: Layer, above: Sequence[Layer]) -> Layer:
+    """Return the worker file's settings: without its login, where a place above would let others have it."""
+    if not has_login(worker.settings):
+        return worker
+    below, elsewhere = _translated(worker), list[str]()
+    for layer in above:
+        found = _translated(layer)
+        elsewhere += [layer.named(name) for name in redirected(below, found)]
+        below = over(below, found)
+    if not elsewhere:
+        return worker
+    log.warning(
+        "the login of %s is not used: %s would let others have it. Remove the setting, or give a login beside it",
+        worker.where,
+        " and ".join(elsewhere),
+    )
+    return replace(worker, settings=without_login(worker.settings))
 
 
 def _servers(settings: Mapping[str, Any]) -> set[str]:

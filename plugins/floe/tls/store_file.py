@@ -8,6 +8,9 @@ from typing import Final
 TYPES: Final = ("JKS", "PKCS12", "PEM")
 """What an option of a store's type may say. The content says which it is, as in Java, where JKS reads PKCS12 and reversed."""
 
+CONVERT: Final = "convert the store (keytool -importkeystore -deststoretype PKCS12)"
+"""What to do with a store of another type."""
+
 _LOCATION: Final = "location"
 
 

@@ -14,7 +14,7 @@ from floe.tls.exceptions import StoreUnusable
 from floe.tls.jks import MAGIC, read_jks
 from floe.tls.pem import has_pem, read_pem
 from floe.tls.pkcs12 import FIRST_BYTE, read_pkcs12
-from floe.tls.store_file import TYPES, StoreFile
+from floe.tls.store_file import CONVERT, TYPES, StoreFile
 
 MAX_BYTES: Final = 16 << 20
 _OTHER_TYPES: Final = {b"\xce\xce\xce\xce": "JCEKS"}
@@ -70,7 +70,7 @@ def _entries(store: StoreFile) -> Entries:
     why = (
         f"its type is {other}, which floe does not read" if other else f"it is of none of the types {', '.join(TYPES)}"
     )
-    raise _unusable(store, f"{why}: convert it (keytool -importkeystore -deststoretype PKCS12)")
+    raise _unusable(store, f"{why}: {CONVERT}")
 
 
 def _content(store: StoreFile) -> bytes:

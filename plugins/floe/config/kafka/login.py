@@ -1,4 +1,4 @@
-"""A login of the worker file, and the settings of a connector with which others than its brokers could get it."""
+"""A login of the worker file, and the settings of other places with which others than its brokers could get it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _SAFE: Final[Mapping[str, tuple[str, ...]]] = {
     "enable.ssl.certificate.verification": ("true", "t", "1"),
     "ssl.endpoint.identification.algorithm": ("https",),
     "ssl.cipher.suites": (),
+    **dict.fromkeys(_MECHANISMS, ("scram-sha-256", "scram-sha-512", "gssapi", "oauthbearer")),  # none sends a password
     **dict.fromkeys((*TRUST, "https.ca.location", "https.ca.pem"), ()),
 }
 """Settings of where a login is sent, and of who is trusted with it, with the values that no login suffers from."""
@@ -34,8 +35,16 @@ def redirected(below: Mapping[str, Any], above: Mapping[str, Any]) -> list[str]:
     return [
         name
         for name, safe in _SAFE.items()
-        if name in above and _plain(above[name]) != _plain(below.get(name)) and _plain(above[name]).lower() not in safe
+        if name in above and not _is_same(name, above, below) and _plain(above[name]).lower() not in safe
     ]
+
+
+def _is_same(name: str, above: Mapping[str, Any], below: Mapping[str, Any]) -> bool:
+    """Whether both places say the same; a mechanism above one that is not named is no other one."""
+    if name in _MECHANISMS:
+        named = {_plain(below[one]) for one in _MECHANISMS if _plain(below.get(one))}
+        return not named or _plain(above[name]) in named
+    return _plain(above[name]) == _plain(below.get(name))
 
 
 def _is_login(name: str) -> bool:

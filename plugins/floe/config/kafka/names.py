@@ -10,12 +10,15 @@ TRUST: Final = ("ssl.ca.location", "ssl.ca.pem", "ssl.ca.certificate.stores", "s
 _SECURITY_PREFIXES: Final = ("sasl.", "ssl.", "https.ca.", "security.")
 _SECURITY: Final = ("enable.ssl.certificate.verification", "enable.sasl.oauthbearer.unsecure.jwt")
 
+_CERTIFICATE: Final = ("ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location")
+_KEY: Final = ("ssl.key.location", "ssl.key.pem", "ssl.keystore.location")
+
 _ALTERNATIVES: Final = (
     BROKERS,
     ("sasl.mechanism", "sasl.mechanisms"),
     TRUST,
-    ("ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location"),
-    ("ssl.key.location", "ssl.key.pem", "ssl.keystore.location"),
+    _CERTIFICATE,
+    _KEY,
 )
 """Settings that say one thing in several ways. Passwords are none: a place may have the password of another's store."""
 
@@ -41,6 +44,16 @@ def over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
     if "ssl.keystore.location" in upper:
         replaced.add("ssl.keystore.type")  # it says whose store the other one was
     return {name: value for name, value in lower.items() if name not in replaced} | dict(upper)
+
+
+def half_identity(settings: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the setting of a certificate without its private key, or reversed, and the one that is missing."""
+    certificate, key = (next((one for one in names if settings.get(one)), None) for names in (_CERTIFICATE, _KEY))
+    if certificate and not key:
+        return certificate, certificate.replace("certificate", "key")
+    if key and not certificate:
+        return key, key.replace("key", "certificate")
+    return None
 
 
 def _has_any(names: Iterable[str], settings: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from floe.tls.store_file import TYPES, StoreFile
+from floe.tls.store_file import CONVERT, TYPES, StoreFile
 
 _TEXTS: Final = {
     "ssl.truststore.certificates": "ssl.ca.pem",
@@ -28,7 +28,6 @@ JAVA_NAMES: Final = (*_TEXTS, *(f"{_TRUST}{name}" for name in ("location", "type
 """Settings of stores that librdkafka does not have."""
 
 _JAVA_FILES: Final = (".jks", ".pem", ".crt", ".cer", ".key")
-_REMEDY: Final = "convert the store (keytool -importkeystore -deststoretype PKCS12)"
 
 
 def note_stores(conf: dict[str, Any], problems: dict[str, str], *, is_java: bool) -> None:
@@ -44,7 +43,7 @@ def note_stores(conf: dict[str, Any], problems: dict[str, str], *, is_java: bool
         location, type_ = f"{prefix}location", f"{prefix}type"
         kind, path = _text(conf.pop(type_, None)), _text(conf.get(location))
         if kind and kind.upper() not in TYPES:
-            problems[type_] = f"{kind[:20]!r} is none of {', '.join(TYPES)}: {_REMEDY}"
+            problems[type_] = f"{kind[:20]!r} is none of {', '.join(TYPES)}: {CONVERT}"
         is_javas = prefix == _TRUST or is_java or bool(kind) or path.lower().endswith(_JAVA_FILES)
         if is_javas and (not path or any(name in conf for name in own_names)):
             conf.pop(location, None)

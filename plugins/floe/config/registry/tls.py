@@ -8,7 +8,7 @@ from typing import Final
 from floe.config.keys.option_reader import OptionReader
 from floe.config.registry.settings import TlsSettings
 from floe.config.secrets.detection import is_reference
-from floe.tls.store_file import TYPES, StoreFile
+from floe.tls.store_file import CONVERT, TYPES, StoreFile
 
 _IN_PEM = "-----BEGIN"
 _SHORT_NAME = "P12"
@@ -109,8 +109,7 @@ def _store(options: OptionReader, names: TlsNames, which: str) -> StoreFile | No
     passwords = names.store(f"{which}.password")
     kind_name = options.options[kind].strip().upper() if kind else ""
     if kind and not is_reference(kind_name) and kind_name not in (*TYPES, _SHORT_NAME):
-        remedy = "convert the store (keytool -importkeystore -deststoretype PKCS12)"
-        options.refuse_value(kind, f"floe reads stores of the types {', '.join(TYPES)}: {remedy}")
+        options.refuse_value(kind, f"floe reads stores of the types {', '.join(TYPES)}: {CONVERT}")
     path = options.options[at].strip() if at else ""
     if not at or kind_name == "PEM" or path.lower().endswith(_PEM_FILES):
         why = "PEM files have no password; that of a private key is ssl.key.password" if at else f"no {which} is named"
