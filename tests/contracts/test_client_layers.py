@@ -276,7 +276,7 @@ def test_origin_names_the_places_that_count(row: Row, origin: str) -> None:
         ),
         (
             Row("", worker={**A, "sasl.jaas.config": "x.Krb5LoginModule required;"}),
-            r"^the worker file .*: sasl\.jaas\.config: .* set sasl\.kerberos\.principal.*Nothing was read or written",
+            r"^the worker file .*: sasl\.jaas\.config: .* and sasl\.kerberos\.keytab.*Nothing was read or written",
         ),
         *(
             (

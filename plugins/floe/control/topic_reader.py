@@ -11,6 +11,7 @@ from floe.kafka.admin import Cluster
 from floe.kafka.client_log import ClientLog
 from floe.kafka.exceptions import ControlTopicUnusable, KafkaUnreachable, TopicMissing
 from floe.kafka.settings import REQUEST_TIMEOUT, KafkaSettings
+from floe.kafka.tokens import with_tokens
 from floe.model.ranges import TopicPartition
 
 
@@ -49,7 +50,7 @@ def read_control(
     before or has lost its beginning, KafkaUnreachable when the broker does not deliver up to the ends in time.
     """
     wanted = None if key is None else key.encode()
-    consumer = ck.Consumer({**settings.control_reader(), "logger": ClientLog()})
+    consumer = ck.Consumer({**with_tokens(settings.control_reader()), "logger": ClientLog()})
     try:
         for partition, end in sorted(ends.items()):
             start = starts.get(partition, 0)

@@ -25,6 +25,7 @@ from floe.kafka.exceptions import (
     kafka_error,
 )
 from floe.kafka.settings import REQUEST_TIMEOUT
+from floe.kafka.tokens import with_tokens
 
 T = TypeVar("T")
 
@@ -51,7 +52,7 @@ class Topics:
         """Open a client; it connects when it is first asked. Raises KafkaMisconfigured."""
         client_log = ClientLog()
         try:
-            admin = AdminClient(dict(conf) | {"logger": client_log})
+            admin = AdminClient(with_tokens(conf) | {"logger": client_log})
         except ck.KafkaException as error:
             msg = f"{origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error

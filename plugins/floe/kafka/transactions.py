@@ -10,6 +10,7 @@ from floe.crash_points import CrashPoint, reach
 from floe.kafka.client_log import ClientLog
 from floe.kafka.exceptions import UNREACHABLE, Fenced, KafkaMisconfigured, KafkaUnreachable, TransactionFailed
 from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
+from floe.kafka.tokens import with_tokens
 from floe.model.positions import Position
 
 Headers = list[tuple[str, str | bytes | None]]
@@ -56,7 +57,7 @@ class TransactionalProducer:
         try:
             # without its own callback the client raises a fatal error from inside the next call
             own = {"logger": client_log, "error_cb": lambda _: None}
-            client = ck.Producer({**settings.producer(transactional_id), **own})
+            client = ck.Producer({**with_tokens(settings.producer(transactional_id)), **own})
         except ck.KafkaException as error:
             msg = f"{settings.origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error
@@ -131,7 +132,7 @@ class TransactionalProducer:
         if group_id is None:
             msg = "positions need the group that they belong to"
             raise ValueError(msg)
-        lender = ck.Consumer({**self._settings.group_member(group_id), "logger": self._log})
+        lender = ck.Consumer({**with_tokens(self._settings.group_member(group_id)), "logger": self._log})
         try:
             for batch in _batches(positions, group_id):
                 offsets = [ck.TopicPartition(p.tp.topic, p.tp.partition, p.offset, metadata=p.metadata) for p in batch]

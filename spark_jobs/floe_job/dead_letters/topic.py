@@ -6,6 +6,7 @@ from typing import Any, Self
 import confluent_kafka as ck
 
 from floe.kafka.client_log import ClientLog
+from floe.kafka.tokens import with_tokens
 from floe_job.contract.dead_letter import DeadLetter
 from floe_job.exceptions import DeadLetterRefused, DeadLetterUndelivered, JobError, SliceRefused
 from floe_job.stages import connect_stage
@@ -65,7 +66,7 @@ class DeadLetterTopic:
     ) -> Self:
         """Open a producer; ``conf`` is a client's and may contain secrets. Raises SliceRefused for unusable settings."""
         try:
-            producer = ck.Producer({**_DEFAULTS, **conf, **_FIXED, "logger": ClientLog()})
+            producer = ck.Producer({**_DEFAULTS, **with_tokens(conf), **_FIXED, "logger": ClientLog()})
         except ck.KafkaException as error:
             msg = (
                 f"the settings of the Kafka connection are refused for dead-letter topic {topic!r}: "

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from floe.kafka.reader_limits import ReaderLimits
+from floe.kafka.tokens import with_tokens
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import SliceRefused
 from floe_job.memory_tuning import destroy_messages
@@ -42,7 +43,7 @@ class RangeReader:
     def open(cls, conf: Mapping[str, Any], limits: ReaderLimits | None = None) -> Self:
         """Open the consumer that a range is read with first. Raises SliceRefused for settings that it does not take."""
         limits = limits or ReaderLimits()
-        given = limits.reporting(dict(conf))
+        given = limits.reporting(with_tokens(conf))
         confs = {
             Mode.VERY_MANY: limits.very_many(given),
             Mode.MANY: limits.many(given),

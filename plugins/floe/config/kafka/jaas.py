@@ -1,4 +1,4 @@
-"""JAAS texts of Kafka's clients, ``sasl.jaas.config``: the user and the password in them.
+"""JAAS texts of Kafka's clients, ``sasl.jaas.config``: the login module and its options.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="…";
 
@@ -6,23 +6,16 @@ Read as Kafka's JaasConfig reads them, by Java's StreamTokenizer. No message quo
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 _SECURITY: Final = "org.apache.kafka.common.security."
-_LOGINS: Final = (f"{_SECURITY}plain.PlainLoginModule", f"{_SECURITY}scram.ScramLoginModule")
+LOGINS: Final = (f"{_SECURITY}plain.PlainLoginModule", f"{_SECURITY}scram.ScramLoginModule")
 _FLAGS: Final = ("REQUIRED", "REQUISITE", "SUFFICIENT", "OPTIONAL")
-_OTHERS: Final = {
-    "Krb5LoginModule": "set sasl.kerberos.principal and sasl.kerberos.keytab",
-    "OAuthBearerLoginModule": "set sasl.oauthbearer.method=oidc, sasl.oauthbearer.client.id, "
-    "sasl.oauthbearer.client.secret and sasl.oauthbearer.token.endpoint.url",
-    "IAMLoginModule": "set sasl.mechanism=OAUTHBEARER, sasl.oauthbearer.method=oidc, "
-    "sasl.oauthbearer.metadata.authentication.type=aws_iam and sasl.oauthbearer.config=region=…,audience=…, and install "
-    "confluent-kafka[oauthbearer-aws]",
-}
 _EXAMPLE: Final = '…PlainLoginModule required username="…" password="…";'
 _MAX_CHARACTERS: Final = 65_536
-_SHOWN_CHARACTERS: Final = 100
+SHOWN_CHARACTERS: Final = 100
 
 _TOKEN: Final = re.compile(
     r"""
@@ -58,22 +51,43 @@ class _Token:
     is_text: bool = False
 
 
-def read_login(jaas: str) -> Login:
-    """Read the user and the password of PLAIN or SCRAM. Raises JaasUnusable."""
+@dataclass(frozen=True)
+class Entry:
+    """A login module, by the name of its class, and its options."""
+
+    module: str
+    options: Mapping[str, str] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The class without its package, for messages: an unknown text may be a password."""
+        return self.module[:SHOWN_CHARACTERS]
+
+
+def read_entry(jaas: str) -> Entry:
+    """Read the one login module of a text. Raises JaasUnusable."""
     tokens = _tokens(jaas)
     module = tokens[0].text.strip() if tokens else ""
-    hint = _OTHERS.get(module.rpartition(".")[2])
-    if hint is not None:
-        msg = f"the login module {module[:_SHOWN_CHARACTERS]!r} is Java's code: {hint}"
+    if not _is_class(module) or len(tokens) < 2 or tokens[1].text.upper() not in _FLAGS:
+        if module in LOGINS:
+            raise _malformed()
+        msg = f"its text is not read: write {_EXAMPLE}"  # it may be a password
         raise JaasUnusable(msg)
-    if module not in _LOGINS:
-        is_module = (
-            _is_class(module) and len(tokens) > 1 and tokens[1].text.upper() in _FLAGS
-        )  # or it may be a password
-        named = f"the login module {module[:_SHOWN_CHARACTERS]!r}" if is_module else "its text"
-        msg = f"{named} is not read: floe reads PlainLoginModule and ScramLoginModule, {_EXAMPLE}"
+    return Entry(module, _options(tokens[1:]))
+
+
+def read_login(jaas: str) -> Login:
+    """Read the user and the password of PLAIN or SCRAM. Raises JaasUnusable."""
+    entry = read_entry(jaas)
+    if entry.module not in LOGINS:
+        msg = f"the login module {entry.name!r} is not read: floe reads PlainLoginModule and ScramLoginModule, {_EXAMPLE}"
         raise JaasUnusable(msg)
-    options = _options(tokens[1:])
+    return login_of(entry)
+
+
+def login_of(entry: Entry) -> Login:
+    """Return the user and the password of a PLAIN or SCRAM module. Raises JaasUnusable."""
+    options = entry.options
     if options.get("tokenauth", "").lower() == "true":
         msg = "tokenauth is true: delegation tokens are not read; set the user and the password of an account"
         raise JaasUnusable(msg)

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
+from floe.config.kafka.msk import CLIENT_HANDLER, LOGIN_HANDLER
+from floe.config.kafka.oauth import HANDLERS
+
 RENAMED: Final[Mapping[str, str]] = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
@@ -16,6 +19,7 @@ SYSTEMS_SIZE: Final = ("receive.buffer.bytes", "send.buffer.bytes")
 _METRICS: Final = "librdkafka reports no such metrics"
 _TLS: Final = "TLS 1.2 and newer are used, with OpenSSL's own choice"
 _LOGIN: Final = "librdkafka renews logins by itself"
+_VALIDATION: Final = "brokers check tokens"
 _PRODUCER: Final = "it is the Java producer's; floe's has a time limit of its own"
 
 WITHOUT_EFFECT: Final[Mapping[str, str]] = {
@@ -37,6 +41,19 @@ WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     "partitioner.availability.timeout.ms": "announcements have one key",
     "partitioner.class": "announcements have one key",
     "partitioner.ignore.keys": "announcements have one key",
+    **dict.fromkeys(
+        (
+            "sasl.oauthbearer.clock.skew.seconds",
+            "sasl.oauthbearer.expected.audience",
+            "sasl.oauthbearer.expected.issuer",
+            "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+            "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+            "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
+            "sasl.oauthbearer.jwks.endpoint.url",
+            "sasl.oauthbearer.scope.claim.name",
+        ),
+        _VALIDATION,
+    ),
     "sasl.kerberos.ticket.renew.jitter": _LOGIN,
     "sasl.kerberos.ticket.renew.window.factor": _LOGIN,
     "sasl.login.connect.timeout.ms": _LOGIN,
@@ -62,8 +79,25 @@ CODE_OF_LOGIN: Final[Mapping[str, str]] = {
     "sasl.client.callback.handler.class": "set sasl.username and sasl.password",
     "sasl.login.callback.handler.class": "set sasl.username and sasl.password, or sasl.oauthbearer.method=oidc with its "
     "sasl.oauthbearer.client.id, sasl.oauthbearer.client.secret and sasl.oauthbearer.token.endpoint.url",
+    "sasl.oauthbearer.jwt.retriever.class": "set sasl.oauthbearer.method=oidc with its client id, client secret and token "
+    "endpoint",
+    "sasl.oauthbearer.jwt.validator.class": "brokers check tokens: remove it",
     "sasl.login.class": "set sasl.username and sasl.password",
     "security.providers": "OpenSSL's providers are used",
     "ssl.engine.factory.class": "set ssl.ca.location, ssl.certificate.location and ssl.key.location",
 }
 """Settings that name Java's code for logging in, with what to set instead. Without them a login would be another one."""
+
+_RETRIEVERS: Final = "org.apache.kafka.common.security.oauthbearer."
+KNOWN_CODE: Final[Mapping[str, tuple[str, ...]]] = {
+    "sasl.client.callback.handler.class": (CLIENT_HANDLER,),
+    "sasl.login.callback.handler.class": (*HANDLERS, LOGIN_HANDLER),
+    "sasl.oauthbearer.jwt.retriever.class": (
+        f"{_RETRIEVERS}ClientCredentialsJwtRetriever",
+        f"{_RETRIEVERS}DefaultJwtRetriever",
+    ),
+    "sasl.oauthbearer.jwt.validator.class": tuple(
+        f"{_RETRIEVERS}{name}JwtValidator" for name in ("Default", "Client", "Broker")
+    ),
+}
+"""Classes of those settings whose work is done here: nothing else is to be set."""

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from floe.config.kafka.msk import IS_MSK
+
 BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
 
 TRUST: Final = ("ssl.ca.location", "ssl.ca.pem", "ssl.ca.certificate.stores", "ssl.truststore.location")
@@ -15,8 +17,11 @@ _KEY: Final = ("ssl.key.location", "ssl.key.pem", "ssl.keystore.location")
 
 _ALTERNATIVES: Final = (
     BROKERS,
-    ("sasl.mechanism", "sasl.mechanisms"),
+    ("sasl.mechanism", "sasl.mechanisms", IS_MSK),
     TRUST,
+    ("https.ca.location", "https.ca.pem"),
+    ("sasl.oauthbearer.client.id", "sasl.oauthbearer.client.credentials.client.id"),
+    ("sasl.oauthbearer.client.secret", "sasl.oauthbearer.client.credentials.client.secret"),
     _CERTIFICATE,
     _KEY,
 )

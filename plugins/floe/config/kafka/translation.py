@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from floe.config.kafka.jaas import JaasUnusable, read_login
-from floe.config.kafka.java_names import CODE_OF_LOGIN, RENAMED, SYSTEMS_SIZE, WITHOUT_EFFECT
+from floe.config.kafka.jaas import JaasUnusable
+from floe.config.kafka.java_names import CODE_OF_LOGIN, KNOWN_CODE, RENAMED, SYSTEMS_SIZE, WITHOUT_EFFECT
+from floe.config.kafka.login_modules import login_settings
+from floe.config.kafka.msk import IS_MSK, LOGIN_HANDLER, MECHANISM
 from floe.config.kafka.tls import JAVA_NAMES as OF_STORES
 from floe.config.kafka.tls import note_stores
 from floe.config.secrets.detection import is_reference
 
 _JAAS: Final = "sasl.jaas.config"
+_MECHANISMS: Final = ("sasl.mechanism", "sasl.mechanisms")
 _VERIFIED_NAME: Final = "ssl.endpoint.identification.algorithm"
 
 TRANSLATED: Final = frozenset({_JAAS, *RENAMED, *OF_STORES, *CODE_OF_LOGIN})
@@ -46,7 +49,10 @@ def translate(given: Mapping[str, Any], *, may_refer: bool = False, is_java: boo
         del conf[name]
         found.without_effect[name] = WITHOUT_EFFECT[name]
     for name in sorted(CODE_OF_LOGIN.keys() & conf.keys()):
-        if str(conf.pop(name)).strip():
+        value = str(conf.pop(name))
+        if value.strip() == LOGIN_HANDLER:
+            conf[IS_MSK] = "true"
+        if value.strip() and not is_known_code(name, value):
             found.problems[name] = f"it names Java's code: {CODE_OF_LOGIN[name]}"
     _rename(conf)
     _take_login(found)
@@ -64,13 +70,24 @@ def _rename(conf: dict[str, Any]) -> None:
 
 
 def _take_login(found: Translated) -> None:
-    jaas = str(found.conf.pop(_JAAS, None) or "")
+    conf = found.conf
+    if any(str(conf.get(name, "")).strip().upper() == MECHANISM for name in _MECHANISMS):
+        for name in _MECHANISMS:
+            conf.pop(name, None)
+        conf |= {"sasl.mechanism": "OAUTHBEARER", IS_MSK: "true"}
+    jaas = str(conf.pop(_JAAS, None) or "")
     if not jaas.strip():
         return
     try:
-        login = read_login(jaas)
+        login = login_settings(jaas)
     except JaasUnusable as error:
         found.problems[_JAAS] = str(error)
         return
-    found.conf.setdefault("sasl.username", login.user)
-    found.conf.setdefault("sasl.password", login.password)
+    for name, value in login.conf.items():
+        conf.setdefault(name, value)
+    found.without_effect.update({f"{_JAAS} ({name})": why for name, why in login.unused.items()})
+
+
+def is_known_code(name: str, value: str) -> bool:
+    """Whether a setting names Java's code for logging in whose work is done here."""
+    return value.strip() in KNOWN_CODE.get(name, ())

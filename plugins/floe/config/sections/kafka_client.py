@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from floe.config.kafka.java_names import CODE_OF_LOGIN, WITHOUT_EFFECT
-from floe.config.kafka.translation import TRANSLATED, translate
+from floe.config.kafka.translation import TRANSLATED, is_known_code, translate
 from floe.config.keys.reader import Settings
 from floe.config.libraries.client_settings import CLIENT_NAMES, unusable_client_values
 from floe.config.libraries.library_settings import unknown_settings
@@ -66,7 +66,7 @@ def read_consumer_overrides(settings: Settings) -> Properties:
 
 
 def _read_client(settings: Settings, prefix: str, client: dict[str, str]) -> Properties:
-    code = {key for key in client if _RUNS_CODE.fullmatch(key)}
+    code = {key for key in client if _RUNS_CODE.fullmatch(key) and not is_known_code(key, client[key])}
     found = translate({key: value for key, value in client.items() if key not in code}, may_refer=True)
     unused = {**found.without_effect, **{key: why for key, why in _NO_EFFECT.items() if key in client}}
     settings.warnings += [f"{prefix}{key} has no effect: {why}" for key, why in unused.items()]
