@@ -133,6 +133,12 @@ class ReadFailed(JobError, Retryable):
     code = "FLOE-510"
 
 
+class ReadNotPermitted(JobError, Terminal):
+    """The Kafka client may not read a topic."""
+
+    code = "FLOE-455"
+
+
 class WriteFailed(JobError, Retryable):
     """Data files could not be written."""
 

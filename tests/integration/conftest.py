@@ -13,6 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from stack.services.broker import Broker
 from tests.support.kafka.proxy import KafkaProxy
+from tests.support.kafka.secured import SecuredBroker
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 
@@ -23,6 +24,14 @@ def proxy(broker: Broker, proxy_ports: tuple[int, int]) -> Iterator[KafkaProxy]:
     one = KafkaProxy(front, behind)
     yield one
     one.close()
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    """A broker with a listener of each kind and an authorizer."""
+    one = SecuredBroker.start(tmp_path_factory.mktemp("secured"))
+    yield one
+    one.broker.stop()
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ from floe.control.wire.codec import encode
 from floe.control.wire.events import CommitComplete, CommitToTable, Event
 from floe.crash_points import CrashPoint, reach
 from floe.exceptions import Retryable
+from floe.kafka.access import left_out
 from floe.kafka.admin import Cluster
 from floe.kafka.group_offsets import Move, fence, move_positions, replay_transactional_id
 from floe.kafka.settings import TRANSACTION_TIMEOUT, KafkaSettings
@@ -68,6 +69,7 @@ class Committer:
         self._connector = connector
         self._settings = settings
         self._cluster = cluster
+        self._denied: set[str] = set()
 
     @classmethod
     def open(cls, plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> Self:
@@ -80,7 +82,7 @@ class Committer:
             return self._plan.slices
         self._cluster.check_no_members(self._plan.group_id)
         # a partition may be in a live slice and in the catch-up slices of several tables
-        partitions = sorted({r.tp for s in self._plan.slices for r in s.ranges})
+        partitions = sorted({r.tp for s in self._plan.slices for r in s.ranges if r.topic not in self._denied})
         found = self._cluster.positions(self._plan.group_id, partitions)
         return tuple(s for s in self._plan.slices if progress(self._plan, s, found) is not Progress.DONE)
 
@@ -96,10 +98,12 @@ class Committer:
         """
         # a committer that died in its transaction would keep the positions unreadable until that times out
         producer = None if self._plan.is_replay else fence(self._connector, self._settings)
+        self._denied = self._denied_topics(written)
         slices = self.open_slices()
         if not slices:
             log.info("plan %s is committed already, nothing to do", self._plan.plan_id)
             self._raise_backlogs()
+            self._raise_left_out()
             return CommitReport(done=True)
         found = self.announcements({self._plan.slice_id(s) for s in slices} & set(written))
         outcomes = self._commit_slices(slices, found)
@@ -122,7 +126,18 @@ class Committer:
         behind = {table: reason for outcome in outcomes for table, reason in outcome.behind.items()}
         self._raise_backlogs(behind, slices, ends)
         report_redrive(self._plan, found.values())
+        self._raise_left_out()
         return CommitReport(done=False, committed=tuple(committed), announcements=tuple(found.values()))
+
+    def _denied_topics(self, written: Collection[str]) -> set[str]:
+        """Return the topics of slices without success that may not be read any more: their positions cannot be written."""
+        failed = {r.topic for s in self._plan.slices if self._plan.slice_id(s) not in written for r in s.ranges}
+        return self._cluster.unreadable(failed)
+
+    def _raise_left_out(self) -> None:
+        """Raise TopicsLeftOut for the topics that the plan could not read."""
+        if self._plan.left_out:
+            raise left_out(self._plan.left_out, self._settings.source, self._settings.origin)
 
     def _commit_slices(self, slices: Iterable[Slice], found: Mapping[str, Announcement]) -> list[SliceOutcome]:
         """Commit the slices that were announced; those of a replay in order, none beyond one that is not done."""
@@ -231,7 +246,7 @@ class Committer:
                 )
             return Move(records, positions_after(self._plan, known, left))
 
-        partitions = [p.tp for p in self._plan.positions]
+        partitions = [p.tp for p in self._plan.positions if p.tp.topic not in self._denied]
         if not move_positions(self._connector, self._settings, partitions, decide, producer):
             log.info("no position of plan %s is left to commit: another run committed them", self._plan.plan_id)
 
@@ -244,8 +259,8 @@ class Committer:
         """
         if self._plan.is_replay:
             return
-        found = self._cluster.positions(self._plan.group_id, [p.tp for p in self._plan.positions])
-        read = {r.tp for slice_ in slices for r in slice_.ranges}
+        found = self._cluster.positions(self._plan.group_id, [p.tp for p in self._plan.positions if p.tp.topic not in self._denied])
+        read = {r.tp for slice_ in slices for r in slice_.ranges if r.topic not in self._denied}
         gone = [p for p in self._plan.positions if p.tp in read - found.keys()]
         check_backlogs(found.values(), positions_after(self._plan, gone, ends), refusals)
 

@@ -7,12 +7,17 @@ from typing import NamedTuple
 
 import confluent_kafka as ck
 
+from floe.kafka.access import Action, Client
 from floe.kafka.admin import Cluster
 from floe.kafka.client_log import ClientLog
-from floe.kafka.exceptions import ControlTopicUnusable, KafkaUnreachable, TopicMissing
+from floe.kafka.exceptions import NOT_ALLOWED, ControlTopicUnusable, KafkaUnreachable, TopicMissing
 from floe.kafka.settings import REQUEST_TIMEOUT, KafkaSettings
 from floe.kafka.tokens import with_tokens
 from floe.model.ranges import TopicPartition
+
+
+_PASSING = {ck.KafkaError._ALL_BROKERS_DOWN, ck.KafkaError.GROUP_AUTHORIZATION_FAILED}
+"""Answers that end nothing: the client also looks its group up, which it needs for nothing."""
 
 
 class ControlMessage(NamedTuple):
@@ -51,6 +56,7 @@ def read_control(
     """
     wanted = None if key is None else key.encode()
     consumer = ck.Consumer({**with_tokens(settings.control_reader()), "logger": ClientLog()})
+    client = Client.of(settings.control, settings.origin)
     try:
         for partition, end in sorted(ends.items()):
             start = starts.get(partition, 0)
@@ -62,14 +68,16 @@ def read_control(
                 )
                 raise ControlTopicUnusable(msg, code="FLOE-207")
             if start < end:
-                for message in _read_partition(consumer, TopicPartition(topic, partition), start, end):
+                for message in _read_partition(consumer, client, TopicPartition(topic, partition), start, end):
                     if wanted is None or message.key() == wanted:
                         yield _control_message(message)
     finally:
         consumer.close()
 
 
-def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: int) -> Iterator[ck.Message]:
+def _read_partition(
+    consumer: ck.Consumer, client: Client, tp: TopicPartition, start: int, end: int
+) -> Iterator[ck.Message]:
     consumer.assign([ck.TopicPartition(tp.topic, tp.partition, start)])
     quiet_until = time.monotonic() + REQUEST_TIMEOUT * 2
     while True:
@@ -77,7 +85,7 @@ def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: 
         if message is not None:
             error = message.error()
             if error is not None and error.code() != ck.KafkaError._PARTITION_EOF:
-                if error.retriable() or error.code() == ck.KafkaError._ALL_BROKERS_DOWN:
+                if error.retriable() or error.code() in _PASSING:
                     continue
                 if error.code() in (ck.KafkaError._AUTO_OFFSET_RESET, ck.KafkaError.OFFSET_OUT_OF_RANGE):
                     msg = (
@@ -87,6 +95,9 @@ def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: 
                         "retention."
                     )
                     raise ControlTopicUnusable(msg, code="FLOE-207")
+                if error.code() in NOT_ALLOWED:
+                    action = Action(f"read control topic {tp.topic!r}", f"Describe and Read on topic {tp.topic!r}")
+                    raise client.not_permitted(action, f"{error.str()} ({error.name()})")
                 msg = f"control topic {tp} cannot be read at [{start}, {end}): {error.str()} ({error.name()})"
                 raise KafkaUnreachable(msg, code="FLOE-207")
             quiet_until = time.monotonic() + REQUEST_TIMEOUT * 2

@@ -10,8 +10,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     OffsetSpec,
 )
 
+from floe.kafka.access import Action
 from floe.kafka.admin_topics import TopicDescription, Topics
 from floe.kafka.exceptions import (
+    NOT_ALLOWED,
     ControlTopicUnusable,
     GroupInUse,
     PositionsUnstable,
@@ -38,7 +40,10 @@ class Cluster(Topics):
 
     def cluster_id(self) -> str:
         """Return the cluster's id, as reported by the brokers."""
-        description = self._ask(lambda: self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT))
+        description = self._ask(
+            lambda: self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT),
+            Action("describe the cluster", "Describe on the cluster"),
+        )
         return str(description.cluster_id)
 
     def logs(self, names: Sequence[str]) -> tuple[PartitionLog, ...]:
@@ -93,7 +98,8 @@ class Cluster(Topics):
             answers = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=REQUEST_TIMEOUT)
             return _gathered({TopicPartition(t.topic, t.partition): future for t, future in answers.items()})
 
-        return self._ask(request)
+        names = ", ".join(repr(name) for name in sorted({tp.topic for tp in asked})[:20])  # type: ignore[attr-defined]
+        return self._ask(request, Action(f"list the offsets of topic {names}", f"Describe and Read on topic {names}"))
 
     def ensure_control_topic(self, name: str) -> TopicDescription:
         """Return the control topic, created with the broker's defaults if it is missing and may be created.
@@ -131,7 +137,8 @@ class Cluster(Topics):
     def _group(self, group_id: str) -> Any:
         """Describe a group, as soon as its coordinator answers."""
         return self._ask(
-            lambda: self._admin.describe_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)[group_id]
+            lambda: self._admin.describe_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)[group_id],
+            _reading_group(group_id),
         )
 
     def positions(self, group_id: str, tps: Sequence[TopicPartition] | None = None) -> dict[TopicPartition, Position]:
@@ -146,8 +153,15 @@ class Cluster(Topics):
         self._group(group_id)
         deadline = time.monotonic() + TRANSACTION_TIMEOUT + REQUEST_TIMEOUT
         while True:
-            found = self._ask(lambda: self._list_positions(group_id, wanted)).topic_partitions
+            found = self._ask(lambda: self._list_positions(group_id, wanted), _reading_group(group_id)).topic_partitions
             unstable = [t for t in found if t.error is not None]
+            for one in unstable:
+                if one.error.code() in NOT_ALLOWED:
+                    action = Action(
+                        f"read the position of topic {one.topic!r} in group {group_id!r}",
+                        f"Read on topic {one.topic!r}",
+                    )
+                    raise self._error_of(one.error, action)
             if not unstable:
                 return {
                     tp: Position(tp, t.offset, t.metadata or "")
@@ -183,7 +197,12 @@ class Cluster(Topics):
                 msg = f"group {group_id!r} has members again: stop the sink that uses it, then run again"
                 raise GroupInUse(msg) from error
             if reason.code() not in (ck.KafkaError.GROUP_ID_NOT_FOUND, ck.KafkaError.INVALID_GROUP_ID):
-                raise self._error_of(reason) from error
+                action = Action(f"delete group {group_id!r}", f"Delete on group {group_id!r}")
+                raise self._error_of(reason, action) from error
+
+
+def _reading_group(group_id: str) -> Action:
+    return Action(f"read the positions of group {group_id!r}", f"Describe and Read on group {group_id!r}")
 
 
 def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[TopicPartition, int]]":

@@ -1,18 +1,20 @@
 """Admin calls about topics: which exist, their cleanup policies; and how admin requests are sent."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, Self, TypeVar
 
 import confluent_kafka as ck
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclOperation,
     AdminClient,
     ConfigResource,
     NewTopic,
     ResourceType,
 )
 
+from floe.kafka.access import Action, Client, NotPermitted
 from floe.kafka.client_log import ClientLog
 from floe.kafka.exceptions import (
     MAY_PASS,
@@ -22,7 +24,6 @@ from floe.kafka.exceptions import (
     KafkaUnreachable,
     TopicMissing,
     TopicNotCreated,
-    kafka_error,
 )
 from floe.kafka.settings import REQUEST_TIMEOUT
 from floe.kafka.tokens import with_tokens
@@ -38,14 +39,14 @@ class TopicDescription(NamedTuple):
 
 
 class Topics:
-    """Admin calls about topics, on one set of client settings; ``origin`` says where those come from."""
+    """Admin calls about topics, on one set of client settings."""
 
-    def __init__(self, admin: AdminClient, client_log: ClientLog, brokers: str | None, origin: str) -> None:
+    def __init__(self, admin: AdminClient, client_log: ClientLog, client: Client) -> None:
         """Use a client; :meth:`open` makes one."""
         self._admin = admin
         self._log = client_log
-        self._brokers = brokers
-        self._origin = origin
+        self._client = client
+        self._brokers = client.brokers
 
     @classmethod
     def open(cls, conf: Mapping[str, Any], origin: str) -> Self:
@@ -56,7 +57,7 @@ class Topics:
         except ck.KafkaException as error:
             msg = f"{origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error
-        return cls(admin, client_log, conf.get("bootstrap.servers"), origin)
+        return cls(admin, client_log, Client.of(conf, origin))
 
     def topics(self, names: Sequence[str]) -> dict[str, TopicDescription]:
         """Describe topics; those that do not exist are left out. Raises KafkaUnreachable."""
@@ -65,7 +66,7 @@ class Topics:
         found = {}
         for name in names:
             try:
-                description = self._ask(lambda name=name: self._describe(name))  # type: ignore[misc]
+                description = self._ask(lambda name=name: self._describe(name), _describing(name))  # type: ignore[misc]
             except TopicMissing:
                 continue
             found[name] = TopicDescription(
@@ -73,15 +74,34 @@ class Topics:
             )
         return found
 
+    def unreadable(self, names: Iterable[str]) -> set[str]:
+        """Return the topics that this client may not read; the brokers know of each what it may do.
+
+        Brokers that do not say it are believed to allow it: reading then fails if they do not.
+        """
+        found: set[str] = set()
+        for name in sorted(set(names)):
+            try:
+                description = self._ask(lambda name=name: self._describe(name, rights=True), _describing(name))  # type: ignore[misc]
+            except TopicMissing:
+                continue
+            except NotPermitted:
+                found.add(name)
+            else:
+                allowed = description.authorized_operations
+                found |= {name} if allowed and AclOperation.READ not in allowed else set()
+        return found
+
     def topic_names(self) -> list[str]:
         """List all topics that this client may see. Raises KafkaUnreachable."""
         try:
             return sorted(self._admin.list_topics(timeout=REQUEST_TIMEOUT).topics)
         except ck.KafkaException as error:
-            raise self._error_of(error.args[0]) from error
+            raise self._error_of(error.args[0], Action("list topics", "Describe on its topics")) from error
 
-    def _describe(self, name: str) -> "Future[Any]":
-        return self._admin.describe_topics(ck.TopicCollection([name]), request_timeout=REQUEST_TIMEOUT)[name]
+    def _describe(self, name: str, *, rights: bool = False) -> "Future[Any]":
+        asked = {"request_timeout": REQUEST_TIMEOUT, "include_authorized_operations": rights}
+        return self._admin.describe_topics(ck.TopicCollection([name]), **asked)[name]  # type: ignore[arg-type]
 
     def create_topic(self, name: str, replication: int = -1) -> TopicDescription:
         """Create a topic of one partition that keeps all records, with ``replication`` copies (-1: the broker's default).
@@ -95,7 +115,7 @@ class Topics:
         except ck.KafkaException as error:
             reason: ck.KafkaError = error.args[0]
             if reason.code() in MAY_PASS:
-                raise self._error_of(reason) from error
+                raise self._error_of(reason, Action(f"create topic {name!r}", f"Create on topic {name!r}")) from error
             if reason.code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
                 raise TopicNotCreated(reason) from error
         deadline = time.monotonic() + REQUEST_TIMEOUT
@@ -110,13 +130,16 @@ class Topics:
     def cleanup_policy(self, name: str) -> str:
         """Return a topic's ``cleanup.policy``. Raises KafkaMisconfigured if this client may not see it."""
         resource = ConfigResource(ResourceType.TOPIC, name)
-        config = self._ask(lambda: self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource])
+        action = Action(f"see the configuration of topic {name!r}", f"DescribeConfigs on topic {name!r}")
+        config = self._ask(
+            lambda: self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource], action
+        )
         return str(config["cleanup.policy"].value)
 
-    def _error_of(self, reason: ck.KafkaError) -> KafkaError:
-        return kafka_error(reason, self._brokers, self._origin, self._log.drained(self._admin))
+    def _error_of(self, reason: ck.KafkaError, action: Action) -> KafkaError:
+        return self._client.error(reason, action, self._log.drained(self._admin))
 
-    def _ask(self, request: Callable[[], "Future[T]"]) -> T:
+    def _ask(self, request: Callable[[], "Future[T]"], action: Action) -> T:
         """Send a request, repeat it while the cluster is starting, and return the answer or raise floe's error."""
         deadline = time.monotonic() + REQUEST_TIMEOUT
         while True:
@@ -125,5 +148,9 @@ class Topics:
             except ck.KafkaException as error:
                 reason: ck.KafkaError = error.args[0]
                 if reason.code() not in NOT_READY or time.monotonic() > deadline:
-                    raise self._error_of(reason) from error
+                    raise self._error_of(reason, action) from error
             time.sleep(0.1)
+
+
+def _describing(name: str) -> Action:
+    return Action(f"describe topic {name!r}", f"Describe and Read on topic {name!r}")

@@ -73,7 +73,7 @@ class ClientLog:
     def log(self, level: int, form: str, *values: Any) -> None:
         """Log a line from confluent-kafka: ``values`` are facility, client and text."""
         facility, text = (str(values[0]), str(values[-1])) if len(values) > 1 else ("", form % values)
-        if facility in ("FAIL", "RESOLVE", "SSL", "SASL"):
+        if facility in ("FAIL", "RESOLVE", "SSL", "SASL", "OIDC", "OAUTHBEARER"):
             self._failure = reason_of(text)
         write(level, facility, text)
 

@@ -104,31 +104,10 @@ UNREACHABLE = {
 }
 """Answers of a client that has no connection: its log contains the reason."""
 
-_NOT_ALLOWED = {
+NOT_ALLOWED = {
     ck.KafkaError.TOPIC_AUTHORIZATION_FAILED,
     ck.KafkaError.GROUP_AUTHORIZATION_FAILED,
     ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    ck.KafkaError.SASL_AUTHENTICATION_FAILED,
 }
-
-
-_REFUSED_CREDENTIALS = "SASL authentication error"
-"""The beginning of librdkafka's log line if a broker refuses user and password; its answer is a time-out."""
-
-
-def kafka_error(reason: ck.KafkaError, brokers: object, origin: str, cause: str | None = None) -> KafkaError:
-    """Return floe's error for an answer; ``origin`` says where the brokers' address comes from.
-
-    ``cause``: why the client could not connect, from its log.
-    """
-    if reason.code() == ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
-        return TopicMissing(reason.str())
-    if reason.code() in _NOT_ALLOWED:
-        return KafkaMisconfigured(f"{brokers} refuses: {reason.str()} ({reason.name()}); check {origin} and the ACLs")
-    if cause is not None and cause.startswith(_REFUSED_CREDENTIALS):
-        return KafkaMisconfigured(f"Kafka at {brokers} refuses the credentials: {cause}. Check {origin}.")
-    why = cause if cause is not None and reason.code() in UNREACHABLE else reason.str()
-    return KafkaUnreachable(
-        f"Kafka at {brokers} did not answer: {why} ({reason.name()}). Check the broker and the address in {origin}."
-    )
+"""Answers to a client that an ACL does not allow what it wants."""

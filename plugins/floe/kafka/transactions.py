@@ -7,8 +7,9 @@ from typing import NamedTuple, Self
 import confluent_kafka as ck
 
 from floe.crash_points import CrashPoint, reach
+from floe.kafka.access import Action, Client
 from floe.kafka.client_log import ClientLog
-from floe.kafka.exceptions import UNREACHABLE, Fenced, KafkaMisconfigured, KafkaUnreachable, TransactionFailed
+from floe.kafka.exceptions import NOT_ALLOWED, UNREACHABLE, Fenced, KafkaMisconfigured, KafkaUnreachable, TransactionFailed
 from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
 from floe.kafka.tokens import with_tokens
 from floe.model.positions import Position
@@ -49,6 +50,7 @@ class TransactionalProducer:
         self._id = transactional_id
         self._producer = producer
         self._log = client_log
+        self._used: dict[str, str] = {}
 
     @classmethod
     def open(cls, settings: KafkaSettings, transactional_id: str) -> Self:
@@ -87,6 +89,8 @@ class TransactionalProducer:
         Raises Fenced, KafkaUnreachable or TransactionFailed. After a time-out of the commit itself the outcome is unknown:
         the caller must read positions again and look announcements up.
         """
+        read = ", ".join(sorted({repr(position.tp.topic) for position in positions})[:20])
+        self._used = {"topic": repr(topic), "group": repr(group_id), "read": read or "(none)"}
         with self._map_errors("commit the transaction"):
             self._producer.begin_transaction()
             try:
@@ -104,6 +108,16 @@ class TransactionalProducer:
                     self._abort()
                 raise
             reach(CrashPoint.TRANSACTION_COMMITTED)
+
+    def _acls(self, code: int) -> str:
+        """Return the ACLs that a transaction needs, of the kind that the brokers name."""
+        if code == ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+            return f"Describe and Write on TransactionalId {self._id!r}"
+        if code == ck.KafkaError.GROUP_AUTHORIZATION_FAILED:
+            return f"Describe and Read on group {self._used['group']}"
+        if code == ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED:
+            return "IdempotentWrite on the cluster"
+        return f"Describe and Write on topic {self._used['topic']}, and Read on topic {self._used['read']}"
 
     def _fill(self, topic: str, key: str, records: Iterable[ControlRecord]) -> None:
         """Produce the records and wait until each is accepted or refused.
@@ -150,13 +164,16 @@ class TransactionalProducer:
             if reason.code() in (ck.KafkaError._FENCED, ck.KafkaError.INVALID_PRODUCER_EPOCH):
                 msg = f"{self._id!r}: another run of this connector took over ({reason.str()}). This run stops"
                 raise Fenced(msg) from error
-            if reason.code() == ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-                msg = (
-                    f"not allowed to use the transactional id {self._id!r}: grant Write on TransactionalId {self._id!r}"
-                )
-                raise KafkaMisconfigured(msg) from error
+            client = Client.of(self._settings.control, self._settings.origin)
+            if reason.code() in NOT_ALLOWED:
+                acls = self._acls(reason.code())
+                doing = Action(f"{action} with transactional id {self._id!r}", acls)
+                raise client.not_permitted(doing, f"{reason.str()} ({reason.name()})") from error
             is_away = reason.code() in UNREACHABLE
             why = (self._log.drained(self._producer) if is_away else None) or reason.str()
+            refused = client.of_connection(why) if is_away else None
+            if refused is not None:
+                raise refused from error
             msg = (
                 f"{self._id!r}: could not {action} on {self._settings.control['bootstrap.servers']}: {why} "
                 f"({reason.name()}); what was sent is aborted, or the next run finds it"

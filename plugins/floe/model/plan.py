@@ -91,8 +91,8 @@ class Plan:
     stable offsets when the plan was made, per partition; announcements count from there on. ``positions``: every
     partition's position as the plan sent it; slices start there. ``replaced``: the positions found, where the operator
     decided to go back or to drop a backlog. ``decisions``: those decisions, for the record. ``anchors``: per table with a
-    decision, its last ledger snapshot at that time. ``tables``: the UUIDs of the tables that the plan looked up. A replay
-    has no positions and moves none.
+    decision, its last ledger snapshot at that time. ``tables``: the UUIDs of the tables that the plan looked up.
+    ``left_out``: topics that the client may not read; the run fails at its end. A replay has no positions and moves none.
     """
 
     plan_id: str
@@ -108,6 +108,7 @@ class Plan:
     decisions: Mapping[str, Any] = field(default_factory=dict)
     anchors: Mapping[str, int] = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
     @property
     def commit_id(self) -> uuid.UUID:
@@ -161,6 +162,7 @@ class Plan:
             "decisions": dict(self.decisions),
             "anchors": {table: str(snapshot_id) for table, snapshot_id in self.anchors.items()},
             **({"tables": dict(self.tables)} if self.tables else {}),
+            **({"left_out": list(self.left_out)} if self.left_out else {}),
         }
 
     @classmethod
@@ -183,6 +185,7 @@ class Plan:
             decisions=fields["decisions"],
             anchors={table: int(snapshot_id) for table, snapshot_id in fields["anchors"].items()},
             tables=fields.get("tables", {}),
+            left_out=tuple(fields.get("left_out", ())),
         )
 
 

@@ -39,6 +39,7 @@ class PlanOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Return the plan as JSON; skip the rest of the run when there is nothing to read, or on a dry run."""
         from floe.model.decisions import Decisions
+        from floe.kafka.access import left_out
         from floe.planning.live_plan import draft_plan, open_plan
 
         params = params_of(context)
@@ -65,6 +66,8 @@ class PlanOperator(BaseOperator):
         settings = kafka_settings(connector)
         self._show(plan, connector, settings)
         work_left = open_plan(plan, connector, settings, key)
+        if not plan.slices and plan.left_out:
+            raise left_out(plan.left_out, settings.source, settings.origin)
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=fields)
             self.log.info("nothing new: no Spark job is started")

@@ -13,6 +13,7 @@ from floe.control.topic_reader import control_ends
 from floe.control.wire.codec import encode
 from floe.control.wire.events import Event, StartCommit
 from floe.crash_points import CrashPoint, reach
+from floe.kafka.access import left_out
 from floe.kafka.admin import Cluster
 from floe.kafka.group_offsets import Move, move_positions
 from floe.kafka.settings import KafkaSettings
@@ -66,12 +67,16 @@ def draft_plan(
         control.ensure_control_topic(connector.control_topic)
     ends = {} if dry_run else control_ends(control, connector.control_topic)
     control.check_no_members(connector.group_id)
-    logs = source.logs(connector.topics)
+    denied = source.unreadable(connector.topics)
+    topics = [topic for topic in connector.topics if topic not in denied]
+    if not topics:
+        raise left_out(denied, settings.source, settings.origin)
+    logs = source.logs(topics)
     of_group = control.positions(connector.group_id) | control.positions(connector.group_id, [log.tp for log in logs])
     check_no_backlog_elsewhere(connector, of_group)
     check_dropped_backlogs(connector, of_group, decided)
     check_accepted_losses(decided, logs)
-    known = {tp: p for tp, p in of_group.items() if tp.topic in connector.topics}
+    known = {tp: p for tp, p in of_group.items() if tp.topic in topics}
     ledgers = Ledgers(connector)
     if decided.dropped_tables or _has_work(logs, known):
         dropped = dropped_tables(ledgers, connector, Commits(settings, control, deployment), decided)
@@ -114,6 +119,7 @@ def draft_plan(
         decisions=_on_record(on_record, [*without_rows(decided), *resolved.notes]),
         anchors=_anchors(ledgers, connector, decided),
         tables=ledgers.uuids if not connector.routing.is_dynamic else {},
+        left_out=tuple(sorted(denied)),
     )
     check_one_takes(plan, ledgers, connector)
     return plan

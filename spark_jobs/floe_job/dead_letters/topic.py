@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import confluent_kafka as ck
 
+from floe.kafka.access import login_of
 from floe.kafka.client_log import ClientLog
 from floe.kafka.tokens import with_tokens
 from floe_job.contract.dead_letter import DeadLetter
@@ -50,8 +51,17 @@ class DeadLetterTopic:
     """
 
     def __init__(
-        self, producer: ck.Producer, topic: str, context_headers: bool, connector: str, *, task_index: int = 0
+        self,
+        producer: ck.Producer,
+        topic: str,
+        context_headers: bool,
+        connector: str,
+        *,
+        task_index: int = 0,
+        login: str = "the Kafka client",
     ) -> None:
+        """``login``: who writes, for messages. :meth:`open` makes the producer."""
+        self._login = login
         self._producer = producer
         self._topic = topic
         self._context_headers = context_headers
@@ -73,7 +83,7 @@ class DeadLetterTopic:
                 f"{error.args[0].str()}; correct the connection or the connector's overrides"
             )
             raise SliceRefused(msg) from error
-        return cls(producer, topic, context_headers, connector, task_index=task_index)
+        return cls(producer, topic, context_headers, connector, task_index=task_index, login=login_of(conf))
 
     def send(self, dead_letters: Iterable[DeadLetter]) -> None:
         """Pass dead letters to the producer. Raises DeadLetterRefused, DeadLetterUndelivered, also for those sent earlier."""
@@ -137,8 +147,8 @@ class DeadLetterTopic:
     def _undelivered(self, place: str, error: ck.KafkaError) -> JobError:
         more = f" ({self._failures} failed so far)" if self._failures > 1 else ""
         what = (
-            f"the dead letter of {place} could not be written to dead-letter topic {self._topic!r}{more}: {error.str()} "
-            f"({error.name()}). "
+            f"the dead letter of {place} could not be written to dead-letter topic {self._topic!r} by "
+            f"{self._login}{more}: {error.str()} ({error.name()}). "
         )
         advice = _ADVICE.get(error.code())
         if advice is not None:

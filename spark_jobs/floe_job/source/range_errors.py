@@ -8,7 +8,7 @@ import confluent_kafka as ck
 import numpy as np
 
 from floe.model.ranges import OffsetRange
-from floe_job.exceptions import BatchCorrupt, BatchTooLarge, JobError, RangeLost, RangeStalled, ReadFailed
+from floe_job.exceptions import BatchCorrupt, BatchTooLarge, JobError, RangeLost, RangeStalled, ReadFailed, ReadNotPermitted
 from floe_job.source.clients import Client
 from floe_job.source.native.consumer import Event
 from floe_job.source.native.memory import Words
@@ -37,8 +37,8 @@ class Silence:
         return time.monotonic() - self._since > self.seconds
 
 
-def is_end(r: OffsetRange, event: Event) -> bool:
-    """Return whether an event of librdkafka ends the range; raise for one that makes it unreadable."""
+def is_end(r: OffsetRange, event: Event, login: str = "the Kafka client") -> bool:
+    """Return whether an event of librdkafka ends the range; raise for one that makes it unreadable. ``login``: for messages."""
     error = event.error
     code = error.code()
     if code == ck.KafkaError._PARTITION_EOF:
@@ -58,6 +58,12 @@ def is_end(r: OffsetRange, event: Event) -> bool:
         if event.offset >= r.end:
             return True  # everything before it was received
         raise _refused_batch(r, event.offset, error)
+    if code == ck.KafkaError.TOPIC_AUTHORIZATION_FAILED:
+        msg = (
+            f"{login} may not read topic {r.topic!r} (range {r}): {error.str()} ({error.name()}). Nothing was announced; grant "
+            "it Read on the topic, then run again."
+        )
+        raise ReadNotPermitted(msg)
     msg = (
         f"{r} cannot be read: {error.str()} ({error.name()}). Nothing was announced; check the topic and the ACLs, then "
         "run again."
@@ -88,7 +94,12 @@ def _refused_batch(r: OffsetRange, offset: int, error: ck.KafkaError) -> JobErro
     return BatchCorrupt(msg)
 
 
-_PASSING = {ck.KafkaError._TRANSPORT, ck.KafkaError._ALL_BROKERS_DOWN, ck.KafkaError._RESOLVE}
+_PASSING = {
+    ck.KafkaError._TRANSPORT,
+    ck.KafkaError._ALL_BROKERS_DOWN,
+    ck.KafkaError._RESOLVE,
+    ck.KafkaError.GROUP_AUTHORIZATION_FAILED,  # the client looks its group up, which it needs for nothing
+}
 
 
 def check_order(r: OffsetRange, after: int, offsets: Words) -> None:

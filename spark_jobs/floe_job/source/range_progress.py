@@ -45,8 +45,10 @@ class Mode(Enum):
 class RangeProgress:
     """The progress of reading a range, and its records that wait to be handed on."""
 
-    def __init__(self, r: OffsetRange, limits: ReaderLimits) -> None:
+    def __init__(self, r: OffsetRange, limits: ReaderLimits, login: str = "the Kafka client") -> None:
+        """``login``: who reads, for messages."""
         self._range = r
+        self._login = login
         self._limits = limits
         self._silence = Silence(limits.stall_seconds)
         self._gathered = _Gathered(limits.batch_bytes)
@@ -111,7 +113,7 @@ class RangeProgress:
             self._go_on(Mode.ONE)  # which shows whether the batch is too large, or corrupt
             if (event.topic, event.partition) == self._range.tp and event.offset >= self.position:
                 self._end = min(self._end, event.offset)  # nothing after the batch counts as read before the batch does
-        elif is_end(self._range, event):
+        elif is_end(self._range, event, self._login):
             self.is_ended = True
 
     def _take_records(self, some: Batch) -> None:

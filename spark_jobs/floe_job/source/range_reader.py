@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
+from floe.kafka.access import login_of
 from floe.kafka.reader_limits import ReaderLimits
 from floe.kafka.tokens import with_tokens
 from floe.model.ranges import OffsetRange
@@ -65,7 +66,7 @@ class RangeReader:
         BatchCorrupt for one that is broken, RangeStalled without progress, ReadFailed else.
         """
         after = r.start - 1
-        reading = RangeProgress(r, self._limits)
+        reading = RangeProgress(r, self._limits, login_of(self._confs[FIRST_MODE]))
         while not reading.is_ended:
             consumer = self._consumer(self._mode)
             consumer.assign(r.topic, r.partition, reading.position)

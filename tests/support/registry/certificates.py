@@ -50,11 +50,11 @@ class Authority:
         """The authority's own certificate."""
         return self.folder / f"{self.name}.pem"
 
-    def issue(self, name: str, host: str = "127.0.0.1", password: str = "") -> Identity:
+    def issue(self, name: str, host: str = "127.0.0.1", password: str = "", *, is_expired: bool = False) -> Identity:
         """Issue a certificate for a host, or for a client; with a password the key is encrypted."""
         key = ec.generate_private_key(ec.SECP256R1())
         identity = Identity(self.folder / f"{name}.crt", self.folder / f"{name}.key")
-        identity.certificate.write_bytes(self._signed(_subject(name), key, host=host))
+        identity.certificate.write_bytes(self._signed(_subject(name), key, host=host, is_expired=is_expired))
         encryption = (
             serialization.BestAvailableEncryption(password.encode()) if password else serialization.NoEncryption()
         )
@@ -74,7 +74,13 @@ class Authority:
         return context
 
     def _signed(
-        self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, *, is_authority: bool = False, host: str = ""
+        self,
+        subject: x509.Name,
+        key: ec.EllipticCurvePrivateKey,
+        *,
+        is_authority: bool = False,
+        host: str = "",
+        is_expired: bool = False,
     ) -> bytes:
         now = datetime.datetime.now(datetime.UTC)
         builder = (
@@ -83,8 +89,8 @@ class Authority:
             .issuer_name(_subject(self.name))
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - _DAY)
-            .not_valid_after(now + _DAY)
+            .not_valid_before(now - _DAY * (3 if is_expired else 1))
+            .not_valid_after(now - _DAY if is_expired else now + _DAY)
             .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
         )
         if host:

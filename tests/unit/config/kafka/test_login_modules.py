@@ -87,7 +87,6 @@ def test_connector_of_confluent_cloud_is_taken_as_it_is() -> None:
         "sasl.mechanism": "OAUTHBEARER",
         "sasl.login.callback.handler.class": HANDLERS[1],
         "sasl.oauthbearer.token.endpoint.url": "https://login.example.com/token",
-        "sasl.jaas.config": "${env:JAAS}",
     }
     connector = parse_connector({**MINIMAL, **{f"iceberg.kafka.{key}": value for key, value in keys.items()}})
     assert connector.control_kafka["sasl.login.callback.handler.class"] == HANDLERS[1]
