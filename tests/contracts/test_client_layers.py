@@ -283,7 +283,10 @@ def test_origin_names_the_places_that_count(row: Row, origin: str) -> None:
                 Row("", worker={**A, "ssl.keystore.location": "/w.jks"}, connection={half: "x"}),
                 rf"^the Airflow connection 'kafka_default': {half}: it is half of .* Set {other} beside it, or remove it",
             )
-            for half, other in (("ssl.key.pem", "ssl.certificate.pem"), ("ssl.certificate.location", "ssl.key.location"))
+            for half, other in (
+                ("ssl.key.pem", "ssl.certificate.pem"),
+                ("ssl.certificate.location", "ssl.key.location"),
+            )
         ),
         (
             Row("", connection={**A, "sasl.login.callback.handler.class": "x.Y"}),

@@ -259,7 +259,9 @@ class Committer:
         """
         if self._plan.is_replay:
             return
-        found = self._cluster.positions(self._plan.group_id, [p.tp for p in self._plan.positions if p.tp.topic not in self._denied])
+        found = self._cluster.positions(
+            self._plan.group_id, [p.tp for p in self._plan.positions if p.tp.topic not in self._denied]
+        )
         read = {r.tp for slice_ in slices for r in slice_.ranges if r.topic not in self._denied}
         gone = [p for p in self._plan.positions if p.tp in read - found.keys()]
         check_backlogs(found.values(), positions_after(self._plan, gone, ends), refusals)

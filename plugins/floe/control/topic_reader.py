@@ -10,11 +10,10 @@ import confluent_kafka as ck
 from floe.kafka.access import Action, Client
 from floe.kafka.admin import Cluster
 from floe.kafka.client_log import ClientLog
-from floe.kafka.exceptions import NOT_ALLOWED, ControlTopicUnusable, KafkaUnreachable, TopicMissing
+from floe.kafka.exceptions import NOT_ALLOWED, ControlTopicUnusable, KafkaError, KafkaUnreachable, TopicMissing
 from floe.kafka.settings import REQUEST_TIMEOUT, KafkaSettings
 from floe.kafka.tokens import with_tokens
 from floe.model.ranges import TopicPartition
-
 
 _PASSING = {ck.KafkaError._ALL_BROKERS_DOWN, ck.KafkaError.GROUP_AUTHORIZATION_FAILED}
 """Answers that end nothing: the client also looks its group up, which it needs for nothing."""
@@ -95,11 +94,7 @@ def _read_partition(
                         "retention."
                     )
                     raise ControlTopicUnusable(msg, code="FLOE-207")
-                if error.code() in NOT_ALLOWED:
-                    action = Action(f"read control topic {tp.topic!r}", f"Describe and Read on topic {tp.topic!r}")
-                    raise client.not_permitted(action, f"{error.str()} ({error.name()})")
-                msg = f"control topic {tp} cannot be read at [{start}, {end}): {error.str()} ({error.name()})"
-                raise KafkaUnreachable(msg, code="FLOE-207")
+                raise _unreadable(client, tp, f"[{start}, {end})", error)
             quiet_until = time.monotonic() + REQUEST_TIMEOUT * 2
             if (message.offset() or 0) >= end:
                 return
@@ -110,6 +105,14 @@ def _read_partition(
         if time.monotonic() > quiet_until:
             msg = f"control topic {tp} did not deliver [{start}, {end}) in time: is the broker up? Run again."
             raise KafkaUnreachable(msg, code="FLOE-207")
+
+
+def _unreadable(client: Client, tp: TopicPartition, offsets: str, error: ck.KafkaError) -> KafkaError:
+    if error.code() in NOT_ALLOWED:
+        action = Action(f"read control topic {tp.topic!r}", f"Describe and Read on topic {tp.topic!r}")
+        return client.not_permitted(action, f"{error.str()} ({error.name()})")
+    msg = f"control topic {tp} cannot be read at {offsets}: {error.str()} ({error.name()})"
+    return KafkaUnreachable(msg, code="FLOE-207")
 
 
 def _control_message(message: ck.Message) -> ControlMessage:

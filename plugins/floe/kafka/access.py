@@ -1,4 +1,4 @@
-"""Who a client is, and the errors of one that may not log in or may not do something: they name the user, never a password."""
+"""Who a client is, and the errors of one that may not log in or do something: they name the user, never a password."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ NOTHING_LOST: Final = "Nothing was lost: positions stay as they were"
 _MECHANISMS: Final = ("sasl.mechanism", "sasl.mechanisms")
 _CLIENT_IDS: Final = ("sasl.oauthbearer.client.id", "sasl.oauthbearer.client.credentials.client.id")
 _CERTIFICATES: Final = ("ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location")
+
+
+_BY_TOKEN: Final = "sasl.mechanism OAUTHBEARER"
 
 
 class NotPermitted(KafkaMisconfigured):
@@ -68,8 +71,10 @@ def login_of(conf: Mapping[str, Any]) -> str:
     mechanism = next((str(conf[name]).strip() for name in _MECHANISMS if conf.get(name)), "GSSAPI")
     if not protocol.startswith("SASL"):
         has_certificate = protocol == "SSL" and any(conf.get(name) for name in _CERTIFICATES)
-        return f"the client with its certificate (security.protocol {protocol})" if has_certificate else (
-            f"the client without a login (security.protocol {protocol})"
+        return (
+            f"the client with its certificate (security.protocol {protocol})"
+            if has_certificate
+            else (f"the client without a login (security.protocol {protocol})")
         )
     return f"{_user(conf)} (security.protocol {protocol}, sasl.mechanism {mechanism})"
 
@@ -107,12 +112,16 @@ class Client:
         found = self.of_connection(reason.str())
         if found is None and cause is not None and reason.code() in _LOST:
             found = self.of_connection(cause)
+        if found is None and cause is None and reason.code() in UNREACHABLE and _BY_TOKEN in self.login:
+            found = _token(
+                self, reason.str()
+            )  # an endpoint that fails is asked again and again, without a line in the log
         if found is not None:
             return found
         why = cause if cause is not None and reason.code() in UNREACHABLE else reason.str()
         return KafkaUnreachable(
             f"Kafka at {self.brokers} did not answer: {why} ({reason.name()}). Check the broker and the address in "
-            f"{self.origin}."
+            f"{self.origin}, and whether the listener there is for {self.login}."
         )
 
     def not_permitted(self, action: Action, reason: str) -> NotPermitted:
@@ -155,7 +164,7 @@ def _login(client: Client, cause: str) -> KafkaError:
 def _tls(client: Client, cause: str) -> KafkaError:
     return TlsRefused(
         f"{client.login} has no TLS connection to {client.brokers}: {cause}. Check the port, security.protocol, the "
-        f"authority in ssl.ca.location and the names in the broker's certificate, in {client.origin}. {NOTHING_LOST}"
+        f"authority in ssl.ca.location and the names and dates in the broker's certificate, in {client.origin}. {NOTHING_LOST}"
     )
 
 

@@ -98,7 +98,7 @@ class Cluster(Topics):
             answers = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=REQUEST_TIMEOUT)
             return _gathered({TopicPartition(t.topic, t.partition): future for t, future in answers.items()})
 
-        names = ", ".join(repr(name) for name in sorted({tp.topic for tp in asked})[:20])  # type: ignore[attr-defined]
+        names = ", ".join(repr(name) for name in sorted({tp.topic for tp in asked})[:20])
         return self._ask(request, Action(f"list the offsets of topic {names}", f"Describe and Read on topic {names}"))
 
     def ensure_control_topic(self, name: str) -> TopicDescription:

@@ -101,7 +101,7 @@ class Topics:
 
     def _describe(self, name: str, *, rights: bool = False) -> "Future[Any]":
         asked = {"request_timeout": REQUEST_TIMEOUT, "include_authorized_operations": rights}
-        return self._admin.describe_topics(ck.TopicCollection([name]), **asked)[name]  # type: ignore[arg-type]
+        return self._admin.describe_topics(ck.TopicCollection([name]), **asked)[name]
 
     def create_topic(self, name: str, replication: int = -1) -> TopicDescription:
         """Create a topic of one partition that keeps all records, with ``replication`` copies (-1: the broker's default).
@@ -145,6 +145,8 @@ class Topics:
         while True:
             try:
                 return request().result(REQUEST_TIMEOUT * 2)
+            except TimeoutError as error:  # the client has no token, so it sends nothing
+                raise self._error_of(ck.KafkaError(ck.KafkaError._TIMED_OUT), action) from error
             except ck.KafkaException as error:
                 reason: ck.KafkaError = error.args[0]
                 if reason.code() not in NOT_READY or time.monotonic() > deadline:

@@ -43,7 +43,9 @@ class Layer:
 
     def named(self, name: str) -> str:
         """Return a setting with its place, for messages."""
-        return f"{self.where[:-1]}{name}" if self.where.endswith("*") else f"{self.where}: {self.spelled.get(name, name)}"
+        return (
+            f"{self.where[:-1]}{name}" if self.where.endswith("*") else f"{self.where}: {self.spelled.get(name, name)}"
+        )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from floe.config.kafka.msk import IS_MSK, OWN, PROFILE, ROLE, SESSION
+from floe.config.secrets.mask import clip
+from floe.kafka.access import NOTHING_LOST, TokenMissing, login_of
 from floe.kafka.exceptions import KafkaMisconfigured
 
 Token = tuple[str, float]
@@ -36,7 +38,7 @@ def _callback(conf: Mapping[str, Any]) -> Callable[[str], Token]:
     profile, role = str(conf.get(PROFILE, "")), str(conf.get(ROLE, ""))
     session = str(conf.get(SESSION, "")) or _SESSION_NAME
 
-    def token(_: str) -> Token:
+    def made() -> Token:
         if role:
             text, expires = provider.generate_auth_token_from_role_arn(region, role, session)
         elif profile:
@@ -45,12 +47,24 @@ def _callback(conf: Mapping[str, Any]) -> Callable[[str], Token]:
             text, expires = provider.generate_auth_token(region)
         return text, expires / 1000
 
+    try:
+        first = [made()]  # else a client without credentials waits ten seconds, and does not say why
+    except Exception as error:
+        msg = (
+            f"{login_of(conf)} got no token of AWS's signer for region {region!r}: {clip(str(error), 300)}. Check the "
+            f"credentials of AWS where Airflow's tasks and Spark's workers run; then run again. {NOTHING_LOST}"
+        )
+        raise TokenMissing(msg) from error
+
+    def token(_: str) -> Token:
+        return first.pop() if first else made()
+
     return token
 
 
 def _provider() -> Any:
     try:
-        from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
+        from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # type: ignore[import-untyped]
     except ImportError as error:
         msg = (
             f"sasl.mechanism is AWS_MSK_IAM, and AWS's signer is not installed here ({error}): install requirements-msk.txt "

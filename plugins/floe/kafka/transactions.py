@@ -9,7 +9,14 @@ import confluent_kafka as ck
 from floe.crash_points import CrashPoint, reach
 from floe.kafka.access import Action, Client
 from floe.kafka.client_log import ClientLog
-from floe.kafka.exceptions import NOT_ALLOWED, UNREACHABLE, Fenced, KafkaMisconfigured, KafkaUnreachable, TransactionFailed
+from floe.kafka.exceptions import (
+    NOT_ALLOWED,
+    UNREACHABLE,
+    Fenced,
+    KafkaMisconfigured,
+    KafkaUnreachable,
+    TransactionFailed,
+)
 from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
 from floe.kafka.tokens import with_tokens
 from floe.model.positions import Position

@@ -38,8 +38,8 @@ class PlanOperator(BaseOperator):
     @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
         """Return the plan as JSON; skip the rest of the run when there is nothing to read, or on a dry run."""
-        from floe.model.decisions import Decisions
         from floe.kafka.access import left_out
+        from floe.model.decisions import Decisions
         from floe.planning.live_plan import draft_plan, open_plan
 
         params = params_of(context)

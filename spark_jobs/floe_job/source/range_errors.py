@@ -8,7 +8,15 @@ import confluent_kafka as ck
 import numpy as np
 
 from floe.model.ranges import OffsetRange
-from floe_job.exceptions import BatchCorrupt, BatchTooLarge, JobError, RangeLost, RangeStalled, ReadFailed, ReadNotPermitted
+from floe_job.exceptions import (
+    BatchCorrupt,
+    BatchTooLarge,
+    JobError,
+    RangeLost,
+    RangeStalled,
+    ReadFailed,
+    ReadNotPermitted,
+)
 from floe_job.source.clients import Client
 from floe_job.source.native.consumer import Event
 from floe_job.source.native.memory import Words
@@ -38,7 +46,10 @@ class Silence:
 
 
 def is_end(r: OffsetRange, event: Event, login: str = "the Kafka client") -> bool:
-    """Return whether an event of librdkafka ends the range; raise for one that makes it unreadable. ``login``: for messages."""
+    """Return whether an event of librdkafka ends the range; raise for one that makes it unreadable.
+
+    ``login``: who reads, for messages.
+    """
     error = event.error
     code = error.code()
     if code == ck.KafkaError._PARTITION_EOF:
@@ -60,8 +71,8 @@ def is_end(r: OffsetRange, event: Event, login: str = "the Kafka client") -> boo
         raise _refused_batch(r, event.offset, error)
     if code == ck.KafkaError.TOPIC_AUTHORIZATION_FAILED:
         msg = (
-            f"{login} may not read topic {r.topic!r} (range {r}): {error.str()} ({error.name()}). Nothing was announced; grant "
-            "it Read on the topic, then run again."
+            f"{login} may not read topic {r.topic!r} (range {r}): {error.str()} ({error.name()}). Nothing was announced; "
+            "grant it Read on the topic, then run again."
         )
         raise ReadNotPermitted(msg)
     msg = (

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from floe.kafka.settings import KafkaSettings
-from tests.support.kafka.secured import PASSWORD, USER, SecuredBroker, least_acls
+from tests.support.kafka.secured import PASSWORD, USER, SecuredBroker
 from tests.support.registry.stores import KEY_PASSWORD
 from tests.support.registry.stores import PASSWORD as STORE_PASSWORD
 from tests.support.runs.pipeline import Pipeline
@@ -19,15 +17,9 @@ SECURITY = "org.apache.kafka.common.security"
 
 
 @pytest.fixture
-def pizzas(secured: SecuredBroker, tmp_path: Path) -> Pipeline:
-    """A connector on a topic of ten records, with its ACLs and no more."""
-    name = f"c-{uuid.uuid4().hex[:8]}"
-    topic = secured.topic(f"topic-{name}")
-    secured.topic(f"control-{name}")
-    secured.grant(least_acls(name, [topic]))
-    one = Pipeline.make(secured.broker.bootstrap, topic, tmp_path, name=name)
-    one.produce({"id": i} for i in range(10))
-    return one
+def pizzas(secured_pipeline: Callable[..., Pipeline]) -> Pipeline:
+    """A connector on a topic of ten records."""
+    return secured_pipeline()
 
 
 def run_with(pizzas: Pipeline, extra: Mapping[str, Any]) -> None:

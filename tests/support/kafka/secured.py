@@ -62,7 +62,13 @@ class Acl:
         """What finds it."""
         one = self.binding
         return AclBindingFilter(
-            one.restype, one.name, one.resource_pattern_type, one.principal, one.host, one.operation, one.permission_type
+            one.restype,
+            one.name,
+            one.resource_pattern_type,
+            one.principal,
+            one.host,
+            one.operation,
+            one.permission_type,
         )
 
 

@@ -80,7 +80,9 @@ def read_login(jaas: str) -> Login:
     """Read the user and the password of PLAIN or SCRAM. Raises JaasUnusable."""
     entry = read_entry(jaas)
     if entry.module not in LOGINS:
-        msg = f"the login module {entry.name!r} is not read: floe reads PlainLoginModule and ScramLoginModule, {_EXAMPLE}"
+        msg = (
+            f"the login module {entry.name!r} is not read: floe reads PlainLoginModule and ScramLoginModule, {_EXAMPLE}"
+        )
         raise JaasUnusable(msg)
     return login_of(entry)
 

@@ -1,7 +1,7 @@
 """Logging in at Amazon MSK as an IAM role, which Java's clients do by AWS's own login module.
 
-librdkafka has no such mechanism. The broker also takes the same signature as a token of OAUTHBEARER: AWS's signer makes it, in
-Python. So these settings are floe's own, until a client is opened.
+librdkafka has no such mechanism. The broker also takes the same signature as a token of OAUTHBEARER: AWS's signer makes it,
+in Python. So these settings are floe's own, until a client is opened.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _UNUSED: Final = {
     "awsMaxBackOffTimeMs": "the client asks for a token again by itself",
 }
 _KEYS: Final = (
-    "set AWS's own variables (AWS_ACCESS_KEY_ID and so on, or a role of the machine) where Airflow's tasks and Spark's workers "
-    "run, or awsProfileName, or awsRoleArn"
+    "set AWS's own variables (AWS_ACCESS_KEY_ID and so on, or a role of the machine) where Airflow's tasks and Spark's "
+    "workers run, or awsProfileName, or awsRoleArn"
 )
 
 

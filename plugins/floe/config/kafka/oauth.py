@@ -43,19 +43,21 @@ _UNUSED: Final = {
     **dict.fromkeys(("oauth.username.claim", "oauth.username.prefix", "oauth.access.token.is.jwt"), _BROKERS),
     **dict.fromkeys(("oauth.fallback.username.claim", "oauth.fallback.username.prefix", "oauth.config.id"), _BROKERS),
     **dict.fromkeys(("oauth.connect.timeout.seconds", "oauth.read.timeout.seconds"), _CLIENTS),
-    **dict.fromkeys(("oauth.http.retries", "oauth.http.retry.pause.millis", "oauth.max.token.expiry.seconds"), _CLIENTS),
+    **dict.fromkeys(
+        ("oauth.http.retries", "oauth.http.retry.pause.millis", "oauth.max.token.expiry.seconds"), _CLIENTS
+    ),
     "oauth.enable.metrics": "librdkafka reports no such metrics",
     "oauth.include.accept.header": "librdkafka always sends it",
     **dict.fromkeys((*_STORE_TYPES, "ssl.truststore.password", "oauth.ssl.truststore.password"), "PEM files have none"),
     **dict.fromkeys(("ssl.protocol", "oauth.ssl.protocol"), "TLS 1.2 and newer are used, with OpenSSL's own choice"),
 }
 _CLIENT: Final = (
-    "librdkafka gets its tokens with a client id and a client secret: set clientId and clientSecret (Strimzi: oauth.client.id "
-    "and oauth.client.secret)"
+    "librdkafka gets its tokens with a client id and a client secret: set clientId and clientSecret (Strimzi: oauth.client.id"
+    " and oauth.client.secret)"
 )
 _REFUSED: Final = {
-    "oauth.audience": "librdkafka requests no audience: give the client that audience at the provider, or request it by scope, "
-    "and leave the option out",
+    "oauth.audience": "librdkafka requests no audience: give the client that audience at the provider, or request it by scope,"
+    " and leave the option out",
     **dict.fromkeys(("oauth.access.token", "oauth.access.token.location"), f"a token expires during a run: {_CLIENT}"),
     **dict.fromkeys(("oauth.refresh.token", "oauth.refresh.token.location", "oauth.grant.type"), _CLIENT),
     **dict.fromkeys(("oauth.password.grant.username", "oauth.password.grant.password"), _CLIENT),
@@ -94,7 +96,9 @@ def oauth_settings(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str
 def _joined(extensions: Mapping[str, str]) -> str:
     for name, value in extensions.items():
         if "," in value or "=" in name + value:
-            msg = f"the value of its extension {name[:100]!r} has a comma or an equals sign, which librdkafka cannot send"
+            msg = (
+                f"the value of its extension {name[:100]!r} has a comma or an equals sign, which librdkafka cannot send"
+            )
             raise JaasUnusable(msg)
     return ",".join(f"{name}={value}" for name, value in extensions.items())
 

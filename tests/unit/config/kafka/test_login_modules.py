@@ -66,7 +66,10 @@ def test_module_becomes_settings(text: str, conf: dict[str, str], unused: list[s
         (f"{OAUTH} oauth.access.token='CANARY';", "expires during a run"),
         (f"{OAUTH} oauth.audience='a';", "requests no audience"),
         (f"{OAUTH} oauth.client.assertion='CANARY';", "sasl.oauthbearer.assertion"),
-        (f"{OAUTH} oauth.ssl.truststore.location='/t.p12' oauth.ssl.truststore.password='CANARY';", "a store of Java's"),
+        (
+            f"{OAUTH} oauth.ssl.truststore.location='/t.p12' oauth.ssl.truststore.password='CANARY';",
+            "a store of Java's",
+        ),
         (f"{OAUTH} clientId='a' my.option='CANARY';", "'my.option' is not read"),
         (f"{OAUTH} extension_a='b,c=d';", "a comma or an equals sign"),
         (f"{OAUTH} unsecuredLoginStringClaim_sub='a' unsecuredLoginLifetimeSeconds='5';", "nobody signs"),
