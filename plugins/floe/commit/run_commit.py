@@ -22,7 +22,7 @@ from floe.control.wire.codec import encode
 from floe.control.wire.events import CommitComplete, CommitToTable, Event
 from floe.crash_points import CrashPoint, reach
 from floe.exceptions import Retryable
-from floe.kafka.access import left_out
+from floe.kafka.access import Action, Client, left_out
 from floe.kafka.admin import Cluster
 from floe.kafka.group_offsets import Move, fence, move_positions, replay_transactional_id
 from floe.kafka.settings import TRANSACTION_TIMEOUT, KafkaSettings
@@ -167,6 +167,11 @@ class Committer:
             else "The next run reads them again."
         )
         why = failure or "See the log of the write task, which left no reason."
+        if self._denied:
+            names = ", ".join(repr(topic) for topic in sorted(self._denied)[:20])
+            client = Client.of(self._settings.control, self._settings.origin)
+            action = Action(f"read topic {names}", f"Read on topic {names}")
+            why = f"{client.not_permitted(action, 'an ACL was revoked')}. {why}"
         return f"{why} {len(missing)} slice(s) were not written ({ranges}). {again}"
 
     def announcements(self, written: Collection[str]) -> dict[str, Announcement]:

@@ -25,7 +25,7 @@ _CLIENT_IDS: Final = ("sasl.oauthbearer.client.id", "sasl.oauthbearer.client.cre
 _CERTIFICATES: Final = ("ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location")
 
 
-_BY_TOKEN: Final = "sasl.mechanism OAUTHBEARER"
+_OAUTH: Final = "sasl.mechanism OAUTHBEARER"
 
 
 class NotPermitted(KafkaMisconfigured):
@@ -112,7 +112,7 @@ class Client:
         found = self.of_connection(reason.str())
         if found is None and cause is not None and reason.code() in _LOST:
             found = self.of_connection(cause)
-        if found is None and cause is None and reason.code() in UNREACHABLE and _BY_TOKEN in self.login:
+        if found is None and cause is None and reason.code() in UNREACHABLE and _OAUTH in self.login:
             found = _token(
                 self, reason.str()
             )  # an endpoint that fails is asked again and again, without a line in the log
@@ -141,16 +141,16 @@ def left_out(topics: Collection[str], conf: Mapping[str, Any], origin: str) -> T
     """Return the error at the end of a run that did all but some topics."""
     names = ", ".join(repr(topic) for topic in sorted(topics)[:20])
     return TopicsLeftOut(
-        f"{login_of(conf)} may not read topic {names} on {conf.get('bootstrap.servers')}: it was left out, and what there was of "
-        f"others was done. Grant Read on topic {names}, or correct {origin}. The next run then continues at the topic's "
+        f"{login_of(conf)} may not read topic {names} on {conf.get('bootstrap.servers')}: it was left out, and "
+        f"others were done. Grant Read on topic {names}, or correct {origin}. The next run then continues at the topic's "
         f"position. {NOTHING_LOST}"
     )
 
 
 def _token(client: Client, cause: str) -> KafkaError:
     return TokenMissing(
-        f"{client.login} got no token for {client.brokers}: {cause}. Check sasl.oauthbearer.token.endpoint.url, the client id "
-        f"and the client secret in {client.origin}; then run again. {NOTHING_LOST}"
+        f"{client.login} got no token for {client.brokers}: {cause}. Check sasl.oauthbearer.token.endpoint.url, the client "
+        f"id and the client secret in {client.origin}; then run again. {NOTHING_LOST}"
     )
 
 
@@ -164,7 +164,8 @@ def _login(client: Client, cause: str) -> KafkaError:
 def _tls(client: Client, cause: str) -> KafkaError:
     return TlsRefused(
         f"{client.login} has no TLS connection to {client.brokers}: {cause}. Check the port, security.protocol, the "
-        f"authority in ssl.ca.location and the names and dates in the broker's certificate, in {client.origin}. {NOTHING_LOST}"
+        f"authority in ssl.ca.location and the names and dates in the broker's certificate, in {client.origin}. "
+        f"{NOTHING_LOST}"
     )
 
 

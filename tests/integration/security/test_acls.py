@@ -62,7 +62,7 @@ def test_topic_that_may_not_be_read_is_left_out_by_the_plan(
 
 
 def positions(secured: SecuredBroker, pizzas: Pipeline) -> list[int]:
-    """Return the position of each topic, as somebody sees it who may see all."""
+    """Return the position of each topic, as a client sees it that may see all."""
     conf = {"bootstrap.servers": secured.broker.bootstrap, "group.id": pizzas.connector.group_id}
     consumer = ck.Consumer(conf)
     found = consumer.committed([ck.TopicPartition(topic, 0) for topic in pizzas.connector.topics], timeout=10)
@@ -70,7 +70,13 @@ def positions(secured: SecuredBroker, pizzas: Pipeline) -> list[int]:
     return [one.offset for one in found]
 
 
-@pytest.mark.parametrize("left", [(), (AclOperation.DESCRIBE,)])
+@pytest.mark.parametrize(
+    "left",
+    [
+        pytest.param((), marks=pytest.mark.full),  # the client says nothing of it: a minute of silence
+        (AclOperation.DESCRIBE,),
+    ],
+)
 def test_acl_revoked_in_mid_run_stops_its_topic_alone(
     secured: SecuredBroker, secured_pipeline: Callable[..., Pipeline], left: tuple[AclOperation, ...]
 ) -> None:
@@ -85,8 +91,9 @@ def test_acl_revoked_in_mid_run_stops_its_topic_alone(
     secured.revoke(acl)
     (error,) = pizzas.try_write(plan)
     message = str(error)
-    assert f"user '{USER}'" in message and f"'{lost}'" in message and "rant" in message
-    with pytest.raises(SliceNotWritten, match=lost):
+    assert lost in message
+    assert not left or (f"user '{USER}'" in message and "grant it Read" in message)
+    with pytest.raises(SliceNotWritten, match=rf"user '{USER}' .* may not read topic '{lost}'.*Grant it Read"):
         pizzas.committer(plan).commit([], message)
     assert positions(secured, pizzas) == [0, 0]
     with pytest.raises(TopicsLeftOut, match=lost):

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 
 
 def unsigned_token(user: str, seconds: int = 600) -> str:
-    """Return a JSON web token that nobody signed."""
+    """Return a JSON web token without a signature."""
     now = int(time.time())
     parts = ({"alg": "none"}, {"sub": user, "iat": now, "exp": now + seconds})
     return ".".join([*(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts), ""])

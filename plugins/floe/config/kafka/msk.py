@@ -23,7 +23,7 @@ PROFILE: Final = "sasl.floe.msk.profile"
 ROLE: Final = "sasl.floe.msk.role"
 SESSION: Final = "sasl.floe.msk.session"
 OWN: Final = (IS_MSK, PROFILE, ROLE, SESSION)
-"""Names of floe's own that stand for AWS's options between a file and a client."""
+"""Names of floe's own in the place of AWS's options between a file and a client."""
 
 _TAKEN: Final = {"awsProfileName": PROFILE, "awsRoleArn": ROLE, "awsRoleSessionName": SESSION}
 _UNUSED: Final = {

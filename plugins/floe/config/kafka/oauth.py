@@ -56,8 +56,8 @@ _CLIENT: Final = (
     " and oauth.client.secret)"
 )
 _REFUSED: Final = {
-    "oauth.audience": "librdkafka requests no audience: give the client that audience at the provider, or request it by scope,"
-    " and leave the option out",
+    "oauth.audience": "librdkafka requests no audience: give the client that audience at the provider, or request it by "
+    "scope, and leave the option out",
     **dict.fromkeys(("oauth.access.token", "oauth.access.token.location"), f"a token expires during a run: {_CLIENT}"),
     **dict.fromkeys(("oauth.refresh.token", "oauth.refresh.token.location", "oauth.grant.type"), _CLIENT),
     **dict.fromkeys(("oauth.password.grant.username", "oauth.password.grant.password"), _CLIENT),
@@ -117,10 +117,10 @@ def _check_store(name: str, value: str, options: Mapping[str, str]) -> None:
 
 
 def _unsecured(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of tokens that nobody signed, as Kafka's own test mode has them."""
+    """Return the settings of tokens without a signature, as Kafka's own test mode has them."""
     others = sorted(name for name in options if name != _PRINCIPAL)
     if others or not options.get(_PRINCIPAL):
-        msg = f"of a token that nobody signs floe reads {_PRINCIPAL} alone: set it, and nothing beside it"
+        msg = f"of a token without a signature floe reads {_PRINCIPAL} alone: set it, and no other option"
         raise JaasUnusable(msg)
     config = f"principal={options[_PRINCIPAL]}"
     return {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": config}

@@ -72,7 +72,7 @@ def test_module_becomes_settings(text: str, conf: dict[str, str], unused: list[s
         ),
         (f"{OAUTH} clientId='a' my.option='CANARY';", "'my.option' is not read"),
         (f"{OAUTH} extension_a='b,c=d';", "a comma or an equals sign"),
-        (f"{OAUTH} unsecuredLoginStringClaim_sub='a' unsecuredLoginLifetimeSeconds='5';", "nobody signs"),
+        (f"{OAUTH} unsecuredLoginStringClaim_sub='a' unsecuredLoginLifetimeSeconds='5';", "without a signature"),
         (f"{MODULE} required awsRoleArn='r' awsProfileName='p';", "two logins"),
         (f"{MODULE} required awsRoleSecretAccessKey='CANARY';", "AWS_ACCESS_KEY_ID"),
     ],
