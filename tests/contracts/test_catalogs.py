@@ -27,7 +27,7 @@ from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties
 from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import append
-from tests.support.catalogs import CatalogLake, InMemoryProvider, PostgreSqlLake, RestLake
+from tests.support.catalogs import CatalogLake, GlueLake, HiveLake, InMemoryProvider, PostgreSqlLake, RestLake
 from tests.support.fixtures import short_waits  # noqa: F401 - of every test here
 from tests.support.nessie import NessieLake
 from tests.support.rest.strict_lake import StrictLake
@@ -42,6 +42,8 @@ SERVERS: dict[str, tuple[pytest.MarkDecorator, Callable[[Path, Ask], CatalogLake
     "rest-strict": (pytest.mark.ci, lambda folder, ask: StrictLake(folder, server=ask("rest_catalog"))),
     "postgresql": (pytest.mark.ci, lambda folder, ask: PostgreSqlLake(folder, server=ask("postgresql"))),
     "nessie": (pytest.mark.full, lambda folder, ask: NessieLake(folder, server=ask("nessie"))),
+    "hive": (pytest.mark.ci, lambda folder, ask: HiveLake(folder, server=ask("hive_metastore"))),
+    "glue": (pytest.mark.ci, lambda folder, ask: GlueLake(folder, server=ask("moto"))),
 }
 """What the suite needs a server beside it for, a type or another place of one: its mark, and what makes its lake."""
 

@@ -11,8 +11,10 @@ from pyiceberg.exceptions import ForbiddenError
 from sqlalchemy.exc import OperationalError
 
 from floe.catalogs.providers.base import PlainProvider, settings_with_address
+from floe.config import parse_connector
 from stack.services.postgresql import ADMIN, PASSWORD, PostgreSql
 from stack.services.rest_catalog import RestCatalog
+from tests.support.glue import BUCKET, KEY, REGION, SECRET
 from tests.support.tables.catalog_proxy import CatalogProxy, answer_lost, refused, reset
 from tests.support.tables.lake import Lake
 from tests.support.tables.wire import Wire, fails_first
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
     from floe.config import Connector
     from floe.config.sections.catalog import CatalogSpec
+    from tests.support.glue import Moto
+    from tests.support.hive_metastore import HiveMetastore
 
 LOST = OperationalError("COMMIT", {}, ConnectionResetError("the connection was lost"))
 
@@ -103,6 +107,60 @@ class RestLake(CatalogLake):
                 client.drop_table(table)
         super().close()
         self.proxy.close()
+
+
+def drop_everything(catalog: Catalog) -> None:
+    """Drop the tables and namespaces that a test may have made."""
+    for namespace in {("rpc",), ("other",)} & set(catalog.list_namespaces()):
+        for table in catalog.list_tables(namespace):
+            catalog.drop_table(table)
+        catalog.drop_namespace(namespace)
+
+
+@dataclass
+class HiveLake(CatalogLake):
+    """A lake in a Hive metastore."""
+
+    server: HiveMetastore | None = None
+    keys: dict[str, str] = field(default_factory=dict)
+    kind: str = "hive"
+    has_nested_namespaces: bool = False
+
+    def connector(self, **over: object) -> Connector:
+        assert self.server is not None
+        keys = {"iceberg.catalog.uri": self.server.uri, "iceberg.catalog.warehouse": self.server.warehouse}
+        return super().connector(**{**keys, **self.keys, **over})
+
+    def close(self) -> None:
+        drop_everything(self.catalog())
+        super().close()
+
+
+@dataclass
+class GlueLake(CatalogLake):
+    """A lake in Glue and S3, which moto imitates."""
+
+    server: Moto | None = None
+    kind: str = "glue"
+    has_nested_namespaces: bool = False
+
+    def connector(self, **over: object) -> Connector:
+        assert self.server is not None
+        keys = {
+            "iceberg.catalog.warehouse": f"s3://{BUCKET}/{self.folder.name}",
+            "iceberg.catalog.glue.endpoint": self.server.uri,
+            "iceberg.catalog.s3.endpoint": self.server.uri,
+            "iceberg.catalog.client.region": REGION,
+            "iceberg.catalog.client.access-key-id": KEY,
+            "iceberg.catalog.client.secret-access-key": SECRET,
+        }
+        made = {**super().connector(**{**keys, **over}).properties}
+        made.pop("iceberg.catalog.uri", None)  # which is of the SQL catalog
+        return parse_connector(made)
+
+    def close(self) -> None:
+        drop_everything(self.catalog())
+        super().close()
 
 
 class InMemoryProvider(PlainProvider):

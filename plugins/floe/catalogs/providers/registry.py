@@ -8,7 +8,9 @@ from weakref import WeakKeyDictionary
 from floe.catalogs import pyiceberg_patches
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.base import CatalogProvider
+from floe.catalogs.providers.glue import GlueProvider
 from floe.catalogs.providers.hadoop import HadoopProvider
+from floe.catalogs.providers.hive import HiveProvider
 from floe.catalogs.providers.nessie import NessieProvider
 from floe.catalogs.providers.rest import RestProvider
 from floe.catalogs.providers.sql import SqlProvider
@@ -24,6 +26,8 @@ PROVIDERS: dict[str, CatalogProvider] = {
     "rest": RestProvider(),
     "hadoop": HadoopProvider(),
     "nessie": NessieProvider(),
+    "hive": HiveProvider(),
+    "glue": GlueProvider(),
 }
 """By the name that ``floe.config.catalogs.registry`` has for the type."""
 

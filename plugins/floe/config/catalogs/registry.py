@@ -6,12 +6,14 @@ A new type needs a ``CatalogType`` here, and a provider of the same name in ``fl
 from typing import Final
 
 from floe.config.catalogs.base import CatalogType
+from floe.config.catalogs.glue import GLUE
 from floe.config.catalogs.hadoop import HADOOP
+from floe.config.catalogs.hive import HIVE
 from floe.config.catalogs.nessie import NESSIE
 from floe.config.catalogs.rest import REST
 from floe.config.catalogs.sql import SQL
 
-TYPES: Final[dict[str, CatalogType]] = {kind.name: kind for kind in (SQL, REST, HADOOP, NESSIE)}
+TYPES: Final[dict[str, CatalogType]] = {kind.name: kind for kind in (REST, SQL, HIVE, GLUE, NESSIE, HADOOP)}
 """By the name of the provider, which is PyIceberg's where PyIceberg has the catalog."""
 
 

@@ -1,0 +1,1 @@
+"""Catalogs of metastores: PyIceberg's, with what floe adds to them."""

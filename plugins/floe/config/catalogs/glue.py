@@ -1,0 +1,38 @@
+"""Catalogs of AWS Glue: Java's GlueCatalog."""
+
+from typing import Final
+
+from floe.config.catalogs.base import CatalogType, no_effect, refused, taken, translated
+
+_ROLE: Final = (
+    "the Glue client does not assume a role itself. Make a profile with role_arn in the AWS configuration of Airflow's and "
+    "Spark's workers, and name it by client.profile-name"
+)
+
+GLUE: Final = CatalogType(
+    "glue",
+    implementations=("org.apache.iceberg.aws.glue.GlueCatalog",),
+    keys=(
+        taken("glue.id", "the AWS account with the Data Catalog; the credentials' own"),
+        taken("glue.endpoint", "another address of Glue, such as a VPC endpoint"),
+        taken("glue.skip-archive", "`false`: Glue keeps each version of a table, up to its limit; `true`"),
+        taken("glue.region", "`client.region`"),
+        taken("glue.access-key-id", "`client.access-key-id`, then the environment"),
+        taken("glue.secret-access-key", "`client.secret-access-key`, then the environment"),
+        taken("glue.session-token", "`client.session-token`, then the environment"),
+        taken("glue.profile-name", "`client.profile-name`"),
+        taken("glue.max-retries", "attempts of one request; 10"),
+        taken("glue.retry-mode", "of botocore: `standard`, `adaptive` or `legacy`; `standard`"),
+        no_effect("glue.skip-name-validation", "names are sent as they are, and Glue decides"),
+        no_effect("glue.lakeformation-enabled", "Lake Formation's grants hold for floe's user as for every other"),
+        translated("client.assume-role.region", "client.region", "where the role's Glue and S3 are"),
+        refused("client.assume-role.*", _ROLE),
+        refused("client.factory", f"it names a Java class: remove it. For a role: {_ROLE}"),
+        no_effect("client.credentials-provider.*", "it configures a Java class"),
+        no_effect("uri", "Glue's address is glue.endpoint, or follows from the region"),
+        no_effect("s3.write.*", "it tags objects, which PyIceberg does not"),
+        no_effect("dynamodb.*", "Glue's own versions guard commits: no lock table is needed"),
+        no_effect("lock-impl", "Glue's own versions guard commits: no lock is needed"),
+        no_effect("lock.*", "it belongs to lock-impl"),
+    ),
+)
