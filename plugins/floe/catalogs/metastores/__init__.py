@@ -1,1 +1,1 @@
-"""Catalogs of metastores: PyIceberg's, with what floe adds to them."""
+"""Catalogs of metastores, whose clients write metadata files: PyIceberg's, with what floe adds to them."""

@@ -7,10 +7,10 @@ from weakref import WeakKeyDictionary
 
 from floe.catalogs import pyiceberg_patches
 from floe.catalogs.exceptions import CatalogMisconfigured
+from floe.catalogs.metastores.glue import GlueProvider
+from floe.catalogs.metastores.hive import HiveProvider
 from floe.catalogs.providers.base import CatalogProvider
-from floe.catalogs.providers.glue import GlueProvider
 from floe.catalogs.providers.hadoop import HadoopProvider
-from floe.catalogs.providers.hive import HiveProvider
 from floe.catalogs.providers.nessie import NessieProvider
 from floe.catalogs.providers.rest import RestProvider
 from floe.catalogs.providers.sql import SqlProvider

@@ -12,17 +12,17 @@ PAGES = Path(__file__).parents[4] / "docs" / "reference" / "catalogs"
 BLOCK = re.compile(r"```json\n(.*?)```", re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["sql", "hadoop"])
+@pytest.mark.parametrize("name", ["sql", "hadoop", "hive", "glue"])
 def test_page_has_a_connector_that_is_read(connector, name):
     (block,) = BLOCK.findall((PAGES / f"{name}.md").read_text())
-    config = json.loads(block.replace("${env:CATALOG_PASSWORD}", "what-the-environment-has"))["config"]
+    config = json.loads(re.sub(r"\$\{env:\w+\}", "what-the-environment-has", block))["config"]
     made = connector(config)
     assert made.catalog.type == name
     assert type_named(config["iceberg.catalog.type"]) is TYPES[name]
     assert made.warnings == ()
 
 
-@pytest.mark.parametrize("name", ["sql", "hadoop"])
+@pytest.mark.parametrize("name", ["sql", "hadoop", "hive", "glue"])
 def test_page_names_every_key_of_its_type(name):
     page = (PAGES / f"{name}.md").read_text()
     named = {re.sub(r"^jdbc\.(.*)", r"\1", key.name) for key in TYPES[name].keys if key.status.value != "no effect"}
