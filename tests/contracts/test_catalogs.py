@@ -25,6 +25,7 @@ from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties
+from floe.status.catalog_probe import probe_catalog
 from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import append
 from tests.support.catalogs import CatalogLake, GlueLake, HiveLake, InMemoryProvider, PostgreSqlLake, RestLake
@@ -163,6 +164,12 @@ def test_longest_property_is_kept_whole(lake: CatalogLake, provider: CatalogProv
     with table.transaction() as transaction:
         transaction.set_properties({"longest": "ö" * provider.max_property_length})
     assert lake.load().properties["longest"] == "ö" * provider.max_property_length
+
+
+def test_probe_finds_nothing_and_leaves_nothing(lake: CatalogLake) -> None:
+    lake.create()
+    assert probe_catalog(lake.tables(), "rpc") == []
+    assert lake.tables().names("rpc") == [TABLE]
 
 
 # -- commits that meet others --------------------------------------------------------------------------------------------
