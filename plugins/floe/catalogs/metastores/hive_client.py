@@ -1,6 +1,6 @@
 """Connections to a Hive metastore, and its locks: a lock whose request was lost, that expired, or that cannot be released.
 
-A metastore before 4 replaces whatever a table is when it is told to change it. Only the table's lock keeps two commits
+A metastore before 4 changes a table whatever it is by then. Only the table's lock keeps two commits
 apart. So it has to be held until a change is known to be made or not.
 """
 
