@@ -13,7 +13,7 @@ from floe.config.catalogs.nessie import NESSIE
 from floe.config.catalogs.rest import REST
 from floe.config.catalogs.sql import SQL
 
-TYPES: Final[dict[str, CatalogType]] = {kind.name: kind for kind in (REST, SQL, HIVE, GLUE, NESSIE, HADOOP)}
+TYPES: Final[dict[str, CatalogType]] = {kind.name: kind for kind in (SQL, REST, HIVE, GLUE, NESSIE, HADOOP)}
 """By the name of the provider, which is PyIceberg's where PyIceberg has the catalog."""
 
 
