@@ -95,7 +95,7 @@ class HiveMetastore:
         # it imports thrift, which other tests do not need
         from thrift.transport.TTransport import TTransportException
 
-        from floe.catalogs.metastores.hive_client import Metastore
+        from floe.catalogs.providers.hive.client import Metastore
 
         try:
             with Metastore([("127.0.0.1", self.port)]) as client:

@@ -8,7 +8,7 @@ from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import FixedType
 
-from floe.catalogs.providers.nessie import no_refs
+from floe.catalogs.providers.nessie.provider import no_refs
 from floe.catalogs.providers.registry import provider_of
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties

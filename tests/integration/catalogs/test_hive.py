@@ -117,7 +117,7 @@ def test_change_without_an_answer_keeps_the_lock(
     lake: HiveLake, proxy: ThriftProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # it may still be made: another commit below it would be lost
-    monkeypatch.setattr("floe.catalogs.metastores.hive_client._SETTLES_WITHIN", 0.3)
+    monkeypatch.setattr("floe.catalogs.providers.hive.client._SETTLES_WITHIN", 0.3)
     written = write_slice(lake, (0, 0, 5))
     proxy.lose_request(ALTER)
     with pytest.raises(TableNotCommitted, match="holds lock"):

@@ -13,7 +13,7 @@ from tests.support.tables.lake import expected
 from tests.support.tables.slices import write_slice
 
 SESSION = "pyiceberg.catalog.sql.Session.commit"
-FOLDER = "floe.catalogs.providers.version_folder.VersionFolder"
+FOLDER = "floe.catalogs.providers.hadoop.version_folder.VersionFolder"
 SQL_STEPS = {
     "after pyiceberg.serializers.ToOutputFile.table_metadata": 0,
     f"before {SESSION}": 0,

@@ -192,7 +192,7 @@ def test_catalog_without_an_answer_is_no_dropped_table(pipeline: MakePipeline, m
         raise ServiceUnavailableError
 
     with monkeypatch.context() as patch:
-        patch.setattr("floe.catalogs.providers.sql_catalog.CheckedSqlCatalog.load_table", away)
+        patch.setattr("floe.catalogs.providers.sql.catalog.CheckedSqlCatalog.load_table", away)
         with pytest.raises(CatalogUnreachable):
             pizzas.plan()
     pizzas.run()

@@ -25,7 +25,7 @@ GONE = -signal.SIGKILL
 WITHIN = 60
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(
-    ["tests.support.tables.killed", "floe.catalogs.providers.sql_catalog", "floe.catalogs.providers.hadoop_catalog"]
+    ["tests.support.tables.killed", "floe.catalogs.providers.sql.catalog", "floe.catalogs.providers.hadoop.catalog"]
 )
 
 

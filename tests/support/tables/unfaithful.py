@@ -12,7 +12,7 @@ from pyiceberg.table import CommitTableResponse, Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Summary
 
-from floe.catalogs.providers.sql import SqlProvider
+from floe.catalogs.providers.sql.provider import SqlProvider
 from tests.support.tables.lake import LEDGER
 
 Alteration = Callable[[TableMetadata], TableMetadata]

@@ -84,7 +84,7 @@ def test_a_garbled_table_refuses_and_the_other_goes_on(landing: Landing, change:
 def test_an_answer_that_is_none_is_no_refusal(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
     written = landing.write((0, 0, 5))
     committer = landing.committer(written, patience_ms=10)
-    monkeypatch.setattr("floe.catalogs.providers.sql_catalog.read_metadata", _no_answer)
+    monkeypatch.setattr("floe.catalogs.providers.sql.catalog.read_metadata", _no_answer)
     outcome = committer.commit(written.plan.slices[0], written.announcement)
     assert not any(isinstance(error, REFUSALS) for error in outcome.errors)
     assert len(outcome.errors) == 2

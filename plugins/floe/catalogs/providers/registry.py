@@ -7,13 +7,13 @@ from weakref import WeakKeyDictionary
 
 from floe.catalogs import pyiceberg_patches
 from floe.catalogs.exceptions import CatalogMisconfigured
-from floe.catalogs.metastores.glue import GlueProvider
-from floe.catalogs.metastores.hive import HiveProvider
 from floe.catalogs.providers.base import CatalogProvider
-from floe.catalogs.providers.hadoop import HadoopProvider
-from floe.catalogs.providers.nessie import NessieProvider
-from floe.catalogs.providers.rest import RestProvider
-from floe.catalogs.providers.sql import SqlProvider
+from floe.catalogs.providers.glue.provider import GlueProvider
+from floe.catalogs.providers.hadoop.provider import HadoopProvider
+from floe.catalogs.providers.hive.provider import HiveProvider
+from floe.catalogs.providers.nessie.provider import NessieProvider
+from floe.catalogs.providers.rest.provider import RestProvider
+from floe.catalogs.providers.sql.provider import SqlProvider
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

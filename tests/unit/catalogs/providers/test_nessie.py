@@ -18,8 +18,8 @@ from pyiceberg.types import LongType, NestedField
 from requests import PreparedRequest, Response, Session
 
 from floe.catalogs.exceptions import CatalogMisconfigured, TableRefused
-from floe.catalogs.providers.nessie import NessieProvider
-from floe.catalogs.providers.nessie_catalog import COMMIT_ID, NessieCatalog, prefix_at
+from floe.catalogs.providers.nessie.catalog import COMMIT_ID, NessieCatalog, prefix_at
+from floe.catalogs.providers.nessie.provider import NessieProvider
 
 CONFIG = {"defaults": {"prefix": "main%7Cwh"}, "overrides": {"nessie.is-nessie-catalog": "true"}}
 SCHEMA = Schema(NestedField(1, "a", LongType(), required=False))

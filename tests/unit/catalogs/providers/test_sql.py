@@ -31,7 +31,7 @@ from pyiceberg.types import LongType, NestedField
 
 from floe.catalogs.client import Tables, open_catalog
 from floe.catalogs.providers import sql_catalog
-from floe.catalogs.providers.sql_catalog import CheckedSqlCatalog, merge_updated, relevant_part
+from floe.catalogs.providers.sql.catalog import CheckedSqlCatalog, merge_updated, relevant_part
 from floe.config import Connector
 
 NAME = "rpc.pizzas"

@@ -16,7 +16,7 @@ from floe.catalogs.client import Tables
 from floe.catalogs.errors import Answer
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.registry import PROVIDERS
-from floe.catalogs.providers.sql_errors import is_conflict, is_not_done, missing_database, refusal_of
+from floe.catalogs.providers.sql.errors import is_conflict, is_not_done, missing_database, refusal_of
 from floe.config import parse_connector
 from tests.support.connectors import MINIMAL
 

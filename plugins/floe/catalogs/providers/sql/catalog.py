@@ -16,7 +16,7 @@ from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from floe.catalogs.metadata_files import read_metadata
-from floe.catalogs.providers.sql_errors import is_conflict, refusal_of
+from floe.catalogs.providers.sql.errors import is_conflict, refusal_of
 from floe.catalogs.providers.staged_commit import (
     StagedCommit,
     committed_table,

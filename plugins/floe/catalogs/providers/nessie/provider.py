@@ -36,11 +36,12 @@ class NessieProvider(PlainProvider):
 
     modules = ("pyiceberg.catalog.rest",)
     keeps_history = False
+    is_committed_by_server = True
 
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open it. Raises CatalogMisconfigured if its answer is refused, ValueError without an address."""
         # it imports requests, which other catalogs do not need
-        from floe.catalogs.providers.nessie_catalog import NessieCatalog
+        from floe.catalogs.providers.nessie.catalog import NessieCatalog
 
         guard_auth_managers()
         settings = settings_with_address(spec)

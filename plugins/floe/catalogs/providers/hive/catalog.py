@@ -13,7 +13,7 @@ from thrift.Thrift import TException
 
 from floe.catalogs.exceptions import TableUnsuitable
 from floe.catalogs.metadata_files import read_metadata
-from floe.catalogs.metastores.hive_client import Metastore
+from floe.catalogs.providers.hive.client import Metastore
 from floe.catalogs.providers.staged_commit import StagedCommit, committed_table
 from floe.catalogs.table_trust import check_table_properties
 from floe.config.catalogs.hive import LOCK_MAX_WAIT, LOCK_MIN_WAIT, LOCK_TIMEOUT, addresses

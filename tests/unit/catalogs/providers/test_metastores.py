@@ -16,9 +16,9 @@ from thrift.transport.TTransport import TTransportException
 from floe.catalogs.client import Tables
 from floe.catalogs.errors import Answer
 from floe.catalogs.exceptions import CatalogMisconfigured
-from floe.catalogs.metastores.glue import GlueProvider
-from floe.catalogs.metastores.hive import HiveProvider
-from floe.catalogs.metastores.hive_catalog import LockHeld
+from floe.catalogs.providers.glue.provider import GlueProvider
+from floe.catalogs.providers.hive.catalog import LockHeld
+from floe.catalogs.providers.hive.provider import HiveProvider
 from floe.config import Connector, parse_connector
 from tests.support.connectors import MINIMAL
 
@@ -75,7 +75,7 @@ def test_missing_package_is_named_with_its_file(
     monkeypatch.setitem(sys.modules, module, None)
     for name in list(sys.modules):
         if name.startswith(
-            ("floe.catalogs.metastores.hive_", "floe.catalogs.metastores.glue_", "pyiceberg.catalog.hive")
+            ("floe.catalogs.providers.hive.", "floe.catalogs.providers.glue.", "pyiceberg.catalog.hive")
         ):
             monkeypatch.delitem(sys.modules, name)
     with pytest.raises(CatalogMisconfigured, match=file):

@@ -14,7 +14,7 @@ from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 from pyiceberg.utils.properties import get_header_properties
 from requests import Session
 
-from floe.catalogs.providers.rest_login import (
+from floe.catalogs.providers.rest.login import (
     TABLE_TOKEN,
     CatalogAuth,
     ClientLogin,
@@ -23,8 +23,8 @@ from floe.catalogs.providers.rest_login import (
     manager_of,
     sendable,
 )
-from floe.catalogs.providers.rest_signature import SignatureAdapter
-from floe.catalogs.providers.rest_transport import AnswerRefused, CatalogSession, Limits
+from floe.catalogs.providers.rest.signature import SignatureAdapter
+from floe.catalogs.providers.rest.transport import AnswerRefused, CatalogSession, Limits
 from floe.catalogs.table_trust import check_catalog_answer, check_signer, check_table_answer, check_table_properties
 from floe.config.catalogs.rest import AUTH_TYPE
 from floe.config.secrets.mask import learn

@@ -14,7 +14,7 @@ from pyiceberg.table.update import AddSchemaUpdate, TableRequirement, TableUpdat
 from requests import HTTPError
 
 from floe.catalogs.exceptions import CatalogMisconfigured, TableRefused
-from floe.catalogs.providers.rest_catalog import CheckedRestCatalog
+from floe.catalogs.providers.rest.catalog import CheckedRestCatalog
 
 COMMIT_ID: Final = "nessie.commit.id"
 """Property that Nessie shows of a loaded table: the hash that it was loaded at."""

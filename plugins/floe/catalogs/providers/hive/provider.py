@@ -26,7 +26,7 @@ _UNKNOWN_METHOD = "Invalid method name"
 class HiveProvider(PlainProvider):
     """A Hive metastore. The client writes metadata files, and changes the table's pointer under its lock."""
 
-    modules = ("thrift", "floe.catalogs.metastores.hive_catalog")
+    modules = ("thrift", "floe.catalogs.providers.hive.catalog")
 
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open it. Raises ValueError for an address that is none, ImportError without thrift."""
@@ -34,7 +34,7 @@ class HiveProvider(PlainProvider):
         if problem := next(HIVE.problems(settings), None):
             raise ValueError(problem)
         try:
-            from floe.catalogs.metastores.hive_catalog import CheckedHiveCatalog
+            from floe.catalogs.providers.hive.catalog import CheckedHiveCatalog
         except ModuleNotFoundError as error:
             msg = f"{error.name!r} is not installed here: pip install -r requirements-hive.txt -c constraints.txt"
             raise ImportError(msg) from error

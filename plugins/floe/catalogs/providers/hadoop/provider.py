@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 class HadoopProvider(PlainProvider):
     """floe's own Hadoop catalog: a commit makes the next version by a link, which fails if it exists."""
 
-    modules = ("floe.catalogs.providers.hadoop_catalog",)
+    modules = ("floe.catalogs.providers.hadoop.catalog",)
 
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open it. Raises ValueError for a warehouse that is missing, or where versions cannot be made in one step."""
-        from floe.catalogs.providers.hadoop_catalog import HadoopCatalog
+        from floe.catalogs.providers.hadoop.catalog import HadoopCatalog
 
         settings = catalog_settings(spec)
         warehouse = settings.get("warehouse")

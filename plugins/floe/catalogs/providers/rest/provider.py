@@ -37,7 +37,7 @@ class RestProvider(PlainProvider):
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open it. Raises CatalogMisconfigured if its answer is refused, ValueError without an address."""
         # it imports requests, which other catalogs do not need
-        from floe.catalogs.providers.rest_catalog import CheckedRestCatalog
+        from floe.catalogs.providers.rest.catalog import CheckedRestCatalog
 
         guard_auth_managers()
         return CheckedRestCatalog(spec.name, **settings_with_address(spec))
@@ -68,7 +68,7 @@ _CHECK = "Nothing was read or written. Check iceberg.catalog.uri and iceberg.cat
 def _is_of_answer(error: Exception) -> bool:
     if type(error) is RESTError or isinstance(error, BadRequestError):
         return True
-    from floe.catalogs.providers.rest_transport import AnswerRefused
+    from floe.catalogs.providers.rest.transport import AnswerRefused
 
     return isinstance(error, AnswerRefused)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from floe.catalogs.errors import Answer, answer_of
 from floe.catalogs.metadata_files import remove_old_metadata
 from floe.catalogs.providers.base import PlainProvider, catalog_settings, settings_with_address
-from floe.catalogs.providers.sql_errors import is_not_done, missing_database, tls_problem
+from floe.catalogs.providers.sql.errors import is_not_done, missing_database, tls_problem
 from floe.config.catalogs.sql import SQL
 from floe.config.secrets.detection import shown_address
 
@@ -38,7 +38,7 @@ class SqlProvider(PlainProvider):
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open it. Raises ValueError without an address, or for one of no database; ImportError without its driver."""
         # it imports SQLAlchemy, which takes a second and which other catalogs do not need
-        from floe.catalogs.providers.sql_catalog import CheckedSqlCatalog
+        from floe.catalogs.providers.sql.catalog import CheckedSqlCatalog
 
         settings = self._settings(spec)
         if problem := next(SQL.problems(settings), None):

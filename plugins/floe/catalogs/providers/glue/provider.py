@@ -48,14 +48,14 @@ _NOT_SET: Final = {
 class GlueProvider(PlainProvider):
     """AWS Glue. The client writes metadata files, and swaps the table's version by a compared one."""
 
-    modules = ("floe.catalogs.metastores.glue_catalog",)
+    modules = ("floe.catalogs.providers.glue.catalog",)
 
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open it. Raises ValueError for settings that make no client, ImportError without boto3."""
         try:
             from botocore.exceptions import BotoCoreError
 
-            from floe.catalogs.metastores.glue_catalog import CheckedGlueCatalog
+            from floe.catalogs.providers.glue.catalog import CheckedGlueCatalog
         except ModuleNotFoundError as error:
             msg = f"{error.name!r} is not installed here: pip install -r requirements-aws.txt -c constraints.txt"
             raise ImportError(msg) from error

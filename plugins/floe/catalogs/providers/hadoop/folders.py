@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 
 from floe.catalogs.exceptions import TableUnsuitable
-from floe.catalogs.providers.version_folder import VersionFolder
+from floe.catalogs.providers.hadoop.version_folder import VersionFolder
 from floe.config.catalogs.hadoop import warehouse_folder
 
 METADATA: Final = "metadata"

@@ -24,9 +24,9 @@ from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 
 from floe.catalogs.exceptions import TableRefused, TableUnsuitable
 from floe.catalogs.metadata_files import parse_metadata
-from floe.catalogs.providers.hadoop_folders import METADATA, FolderCatalog, is_table
+from floe.catalogs.providers.hadoop.folders import METADATA, FolderCatalog, is_table
+from floe.catalogs.providers.hadoop.version_folder import GZIP, Version, VersionFolder
 from floe.catalogs.providers.staged_commit import StagedCommit, based_on
-from floe.catalogs.providers.version_folder import GZIP, Version, VersionFolder
 from floe.catalogs.table_trust import check_table_properties
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pyiceberg.exceptions import UnauthorizedError
 from requests import PreparedRequest, Response
 from requests.auth import AuthBase
 
-from floe.catalogs.providers.rest_transport import AnswerRefused, CatalogSession, Limits, origin_of
+from floe.catalogs.providers.rest.transport import AnswerRefused, CatalogSession, Limits, origin_of
 from floe.config.catalogs.rest import AUTH_TYPE, DELEGATE, SIGNED, auth_type
 from floe.config.secrets.mask import learn
 

@@ -1,0 +1,1 @@
+"""Nessie, by its Iceberg REST endpoint."""

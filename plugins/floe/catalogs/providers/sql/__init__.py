@@ -1,0 +1,1 @@
+"""Catalogs in an SQL database."""
