@@ -20,7 +20,7 @@ from floe.catalogs.exceptions import (
     LoginRefused,
     TableUnsuitable,
 )
-from floe.catalogs.providers import rest_login
+from floe.catalogs.providers.rest import login as rest_login
 from floe.model.ledger import Ledger
 from floe.tables.exceptions import TableRefused
 from floe.tables.file_checks import roots_of

@@ -23,7 +23,7 @@ from pyiceberg.exceptions import (
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured, TableRefused, TableUnsuitable
-from floe.catalogs.providers import version_folder
+from floe.catalogs.providers.hadoop import version_folder
 from floe.catalogs.providers.hadoop.version_folder import Version, VersionFolder
 from floe.config import ConfigError, parse_connector
 from tests.support.catalogs import CatalogLake

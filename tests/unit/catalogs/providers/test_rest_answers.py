@@ -18,7 +18,7 @@ from floe.catalogs.exceptions import (
     LoginRefused,
     TableUnsuitable,
 )
-from floe.catalogs.providers import rest_transport
+from floe.catalogs.providers.rest import transport as rest_transport
 from floe.config import parse_connector
 from tests.support.connectors import MINIMAL
 from tests.support.registry.double import Double, Reply, Request, as_json, one_after_the_other, serving

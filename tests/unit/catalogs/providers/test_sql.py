@@ -30,7 +30,7 @@ from pyiceberg.table.update import (
 from pyiceberg.types import LongType, NestedField
 
 from floe.catalogs.client import Tables, open_catalog
-from floe.catalogs.providers import sql_catalog
+from floe.catalogs.providers.sql import catalog as sql_catalog
 from floe.catalogs.providers.sql.catalog import CheckedSqlCatalog, merge_updated, relevant_part
 from floe.config import Connector
 
