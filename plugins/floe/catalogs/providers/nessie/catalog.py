@@ -7,11 +7,17 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from pyiceberg.catalog.rest import Endpoints
-from pyiceberg.catalog.rest.response import _handle_non_200_response
-from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, RESTError
+from pyiceberg.exceptions import (
+    BadRequestError,
+    CommitFailedException,
+    CommitStateUnknownException,
+    ForbiddenError,
+    RESTError,
+    UnauthorizedError,
+)
 from pyiceberg.table import CommitTableRequest, CommitTableResponse, Table, TableIdentifier
 from pyiceberg.table.update import AddSchemaUpdate, TableRequirement, TableUpdate
-from requests import HTTPError
+from requests import Response
 
 from floe.catalogs.exceptions import CatalogMisconfigured, TableRefused
 from floe.catalogs.providers.rest.catalog import CheckedRestCatalog
@@ -19,7 +25,15 @@ from floe.catalogs.providers.rest.catalog import CheckedRestCatalog
 COMMIT_ID: Final = "nessie.commit.id"
 """Property that Nessie shows of a loaded table: the hash that it was loaded at."""
 IS_NESSIE: Final = "nessie.is-nessie-catalog"
-_UNKNOWN: Final = dict.fromkeys((500, 502, 503, 504), CommitStateUnknownException)
+_BY_STATUS: Final[dict[int, type[Exception]]] = {
+    400: BadRequestError,
+    401: UnauthorizedError,
+    403: ForbiddenError,
+    409: CommitFailedException,
+}
+"""Errors by which nothing was changed; all others leave the outcome of a commit unknown."""
+_SEPARATOR: Final = "\x1f"
+_SHOWN_CHARACTERS: Final = 500
 
 
 class NessieCatalog(CheckedRestCatalog):
@@ -59,12 +73,11 @@ class NessieCatalog(CheckedRestCatalog):
             if isinstance(given, AddSchemaUpdate):
                 # Nessie requires it still; Iceberg's specification has removed it
                 sent["last-column-id"] = max(table.metadata.last_column_id, given.schema_.highest_field_id)
-        endpoint = Endpoints.update_table.format(**self._split_identifier_for_path(identifier))
+        path = {"namespace": quote(_SEPARATOR.join(name[:-1]), safe=""), "table": quote(name[-1], safe="")}
+        endpoint = Endpoints.update_table.format(**path)
         answer = self._session.post(f"{self._address_at(table)}/{endpoint}", json=body)
-        try:
-            answer.raise_for_status()
-        except HTTPError as error:
-            _handle_non_200_response(error, {409: CommitFailedException, **_UNKNOWN})
+        if not answer.ok:
+            raise _error_of(answer)
         response: CommitTableResponse = CommitTableResponse.model_validate_json(answer.text)
         return response
 
@@ -78,6 +91,15 @@ class NessieCatalog(CheckedRestCatalog):
             )
             raise TableRefused(msg, code="FLOE-442")
         return f"{self.uri.rstrip('/')}/v1/{prefix_at(str(self.properties.get('prefix', '')), version)}"
+
+
+def _error_of(answer: Response) -> Exception:
+    try:
+        message = str(answer.json()["error"]["message"])
+    except (ValueError, LookupError, TypeError):
+        message = answer.text
+    kind = _BY_STATUS.get(answer.status_code, CommitStateUnknownException)
+    return kind(f"{answer.status_code}: {message[:_SHOWN_CHARACTERS]}")
 
 
 def prefix_at(prefix: str, version: str) -> str:
