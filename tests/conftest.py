@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from stack.services.postgresql import PostgreSql
     from stack.services.rest_catalog import RestCatalog
     from stack.services.schema_registry import SchemaRegistry
-    from tests.support.glue import Moto
-    from tests.support.hive_metastore import HiveMetastore
+    from tests.support.metastores.glue import Moto
+    from tests.support.metastores.hive_metastore import HiveMetastore
     from tests.support.tables.catalog_proxy import CatalogProxy
     from tests.support.tables.nessie import Nessie
 
@@ -139,7 +139,7 @@ def nessie(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nessie]:
 def hive_metastore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HiveMetastore]:
     """A real Hive metastore, one for each worker; tests drop their tables."""
     from stack.settings import free_port
-    from tests.support.hive_metastore import HiveMetastore
+    from tests.support.metastores.hive_metastore import HiveMetastore
 
     one = HiveMetastore(tmp_path_factory.mktemp("hive"), free_port())
     try:
@@ -153,7 +153,7 @@ def hive_metastore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HiveMet
 def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moto]:
     """AWS as moto imitates it, one for each worker; tests drop their tables."""
     from stack.settings import free_port
-    from tests.support.glue import Moto
+    from tests.support.metastores.glue import Moto
 
     one = Moto(tmp_path_factory.mktemp("moto"), free_port())
     try:

@@ -14,7 +14,7 @@ from floe.catalogs.providers.base import PlainProvider, settings_with_address
 from floe.config import parse_connector
 from stack.services.postgresql import ADMIN, PASSWORD, PostgreSql
 from stack.services.rest_catalog import RestCatalog
-from tests.support.glue import BUCKET, KEY, REGION, SECRET
+from tests.support.metastores.glue import BUCKET, KEY, REGION, SECRET
 from tests.support.tables.catalog_proxy import CatalogProxy, answer_lost, refused, reset
 from tests.support.tables.lake import Lake
 from tests.support.tables.wire import Wire, fails_first
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from floe.config import Connector
     from floe.config.sections.catalog import CatalogSpec
-    from tests.support.glue import Moto
-    from tests.support.hive_metastore import HiveMetastore
+    from tests.support.metastores.glue import Moto
+    from tests.support.metastores.hive_metastore import HiveMetastore
 
 LOST = OperationalError("COMMIT", {}, ConnectionResetError("the connection was lost"))
 

@@ -16,7 +16,7 @@ from floe.tables.exceptions import TableNotCommitted
 from stack.settings import free_port
 from tests.support.catalogs import HiveLake
 from tests.support.fixtures import short_waits  # noqa: F401 - of every test here
-from tests.support.hive_metastore import PACKAGES_4, HiveMetastore
+from tests.support.metastores.hive_metastore import PACKAGES_4, HiveMetastore
 from tests.support.tables.lake import SCHEMA, TABLE, expected
 from tests.support.tables.slices import write_slice
 from tests.support.tables.thrift_proxy import ThriftProxy

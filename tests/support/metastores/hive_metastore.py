@@ -13,7 +13,7 @@ from stack.exceptions import StartFailed
 from stack.java import java
 from stack.progress import wait_until
 
-LAUNCHER = Path(__file__).parent / "java" / "Metastore.java"
+LAUNCHER = Path(__file__).parents[1] / "java" / "Metastore.java"
 READY_WITHIN = 90.0
 PACKAGES = (
     "org.apache.hive:hive-standalone-metastore:3.1.3",
