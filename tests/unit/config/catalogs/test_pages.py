@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from floe.config.catalogs.registry import TYPES, type_named
+from floe.config.catalogs.stores import STORE_KEYS
 
 PAGES = Path(__file__).parents[4] / "docs" / "reference" / "catalogs"
 BLOCK = re.compile(r"```json\n(.*?)```", re.DOTALL)
@@ -28,3 +29,17 @@ def test_page_names_every_key_of_its_type(name):
     named = {re.sub(r"^jdbc\.(.*)", r"\1", key.name) for key in TYPES[name].keys if key.status.value != "no effect"}
     missing = [key for key in named - {"*"} if key not in page]
     assert missing == []
+
+
+def test_page_of_stores_has_a_connector_that_is_read(connector):
+    (block,) = BLOCK.findall((PAGES / "stores.md").read_text())
+    text = re.sub(r"\$\{env:\w+\}", "what-the-environment-has", block)
+    made = connector(json.loads(text)["config"])
+    assert made.catalog.for_pyiceberg()["s3.force-virtual-addressing"] == "false"
+    assert [warning for warning in made.warnings if "io-impl" not in warning] == []
+
+
+def test_page_of_stores_names_every_key_that_is_translated():
+    page = (PAGES / "stores.md").read_text()
+    named = {key.name for key in STORE_KEYS if key.status.value == "translated"}
+    assert [name for name in named if name.rpartition(".")[2] not in page] == []
