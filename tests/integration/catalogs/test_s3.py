@@ -202,3 +202,17 @@ def test_bucket_that_is_gone_fails_until_it_is_back(on_s3: Make, files: S3FileSy
     files.create_dir(bucket)
     pizzas.run()
     assert read_ids(pizzas) == list(range(50))
+
+
+def test_metadata_that_is_not_found_is_read_by_the_next_run(on_s3: Make, proxy: StoreProxy) -> None:
+    pizzas = on_s3()
+    pizzas.produce(ids(0, 50))
+    pizzas.run()
+    pizzas.produce(ids(50, 100))
+    proxy.fault = StoreFault(r"^(GET|HEAD) \S+\.metadata\.json", (404, "NoSuchKey"))
+    with pytest.raises(FloeError):
+        pizzas.run()
+    assert proxy.hits
+    proxy.fault = None
+    pizzas.run()
+    assert read_ids(pizzas) == list(range(100))
