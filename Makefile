@@ -1,9 +1,9 @@
 # floe: Kafka topics into Iceberg tables, exactly once, on Airflow and Spark. `make` lists what can be made.
 #
-# Variables: PYTHON (3.11 or newer), KAFKA_PORT, KAFKA_CONTROLLER_PORT, AIRFLOW_PORT, SCHEMA_REGISTRY_PORT, FLOE_STATE
+# Variables: PYTHON (3.11 or newer), KAFKA_PORT, KAFKA_CONTROLLER_PORT, AIRFLOW_PORT, SCHEMA_REGISTRY_PORT, S3_PORT, FLOE_STATE
 # (folder of the local stack), FLOE_DAGS_FOLDER, FLOE_PLUGINS_FOLDER, FLOE_CONNECTORS_DIR (what the local Airflow is
 # given), FLOE_JARS (folder of the broker's and Spark's jars); as in `make up AIRFLOW_PORT=18080`. REGISTRY=1: with a
-# schema registry, and the demo's orders in Avro.
+# schema registry, and the demo's orders in Avro. STORE=s3: the demo's tables on an S3 store, which is in memory.
 
 # The first Python here that is new enough; `python3` if none is, so that the message names it.
 ifndef PYTHON
@@ -22,7 +22,7 @@ room-tests = $(wildcard tests/unit/$(ROOM) tests/contracts/test_$(notdir $(ROOM)
 
 # Some machines export it; without bytecode every Spark job starts seconds later.
 unexport PYTHONDONTWRITEBYTECODE
-export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT SCHEMA_REGISTRY_PORT REGISTRY FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
+export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT SCHEMA_REGISTRY_PORT REGISTRY S3_PORT STORE FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
 
 .DEFAULT_GOAL := help
 .PHONY: screenshot help setup setup-dev up down status demo test test-unit test-room test-catalogs test-full faults soak bench lint format types imports check clean distclean python new-enough connector-named room-named
@@ -33,16 +33,16 @@ help: ## list the targets
 python:
 	@command -v $(PYTHON) >/dev/null || { echo "error: there is no $(PYTHON): install Python 3.11 or newer, or name one, as in make PYTHON=python3.12 demo"; exit 1; }
 
-setup: python ## make .venv with what floe runs on (skipped when nothing changed)
+setup: python ## make .venv with what floe runs on (skipped when nothing changed; STORE=s3: and the store)
 	@$(PYTHON) -m stack.venv
 
 setup-dev: python ## the same, and what tests and linters need
 	@$(PYTHON) -m stack.venv --dev
 
-demo: setup ## the whole way once: Kafka, Airflow, Spark, an Iceberg table; then everything is stopped (REGISTRY=1: with Avro)
+demo: setup ## the whole way once: Kafka, Airflow, Spark, an Iceberg table; then everything is stopped (REGISTRY=1: with Avro, STORE=s3: on S3)
 	@$(VENV)/python -m stack demo
 
-up: setup ## start the stack with the demo's records and leave it running (REGISTRY=1: with a schema registry, in Avro)
+up: setup ## start the stack with the demo's records and leave it running (REGISTRY=1: with a schema registry, in Avro; STORE=s3: with an S3 store)
 	@$(VENV)/python -m stack up
 
 down: ## stop the stack

@@ -30,6 +30,7 @@ def up(local: Local) -> None:
         if local.settings.registry and local.airflow.running and not local.registry.running:
             message = "the stack is running without a schema registry: run `make down`, then `make up REGISTRY=1`"
             raise StackError(message)
+        local.require_its_store()
         if local.complete and demo.Demo.of(local).filled.exists():
             say("The stack is running already.")
         else:

@@ -100,13 +100,12 @@ def show(local: Local, demo: Demo, expected: int) -> None:
     from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import NoSuchTableError
 
-    settings = local.settings
-    catalog = load_catalog(CATALOG, type="sql", uri=settings.catalog_uri, warehouse=settings.warehouse.as_uri())
+    catalog = load_catalog(CATALOG, type="sql", **local.catalog)
     try:
         table = catalog.load_table(demo.table)
         count = _print_table(table, demo)
     except NoSuchTableError as error:
-        message = f"the run succeeded, but there is no table {demo.table!r} in {settings.catalog_uri}"
+        message = f"the run succeeded, but there is no table {demo.table!r} in {local.settings.catalog_uri}"
         raise RunFailed(message) from error
     finally:
         catalog.close()

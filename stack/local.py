@@ -1,4 +1,4 @@
-"""The whole stack of one state folder: the broker, Airflow, the catalog's files, and a schema registry if asked for."""
+"""The whole stack of one state folder: broker, Airflow, the catalog's files; registry and S3 store if asked for."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stack import jars, processes
-from stack.exceptions import AlreadyAtWork
+from stack.exceptions import AlreadyAtWork, StackError
 from stack.progress import say, step, wait_until
 from stack.services import broker, schema_registry
 from stack.services.airflow import USER, Airflow
 from stack.services.broker import Broker
+from stack.services.object_store import ObjectStore
 from stack.services.recorded_service import RecordedService
 from stack.services.schema_registry import SchemaRegistry
-from stack.settings import REPOSITORY, Settings
+from stack.settings import REPOSITORY, S3, STORE, Settings
 
 CATALOG = "demo"
 _CONNECTORS = "FLOE_CONNECTORS_DIR"
@@ -50,6 +51,7 @@ class Local:
         self.registry = SchemaRegistry(
             state / "schema-registry", settings.registry_port, jar_cache=settings.jars, keeps=True
         )
+        self.store = ObjectStore(state / "object-store", settings.s3_port)
         self.airflow = self._airflow()
         self._lock = state / "lock"
 
@@ -57,6 +59,17 @@ class Local:
     def has_registry(self) -> bool:
         """Whether the stack has a schema registry, and connectors with Avro: asked for now, or when its data was made."""
         return self.settings.registry or self.registry.folder.exists()
+
+    @property
+    def has_store(self) -> bool:
+        """Whether the tables are on S3: asked for now, or when the stack's data was made."""
+        return self.settings.on_s3 or self.store.folder.exists()
+
+    @property
+    def catalog(self) -> dict[str, str]:
+        """The properties of the demo catalog, as PyIceberg has them."""
+        folder = {"warehouse": self.settings.warehouse.as_uri()}
+        return {"uri": self.settings.catalog_uri, **(self.store.properties if self.has_store else folder)}
 
     @property
     def connectors(self) -> Path:
@@ -67,12 +80,25 @@ class Local:
     @property
     def running(self) -> bool:
         """Whether any part of the stack runs."""
-        return any(one.running for one in (self.broker, self.registry, self.airflow))
+        return any(one.running for one in (self.broker, self.registry, self.store, self.airflow))
 
     @property
     def complete(self) -> bool:
         """Whether all parts of the stack run."""
         return all(part.service.running for part in self._parts())
+
+    def require_its_store(self) -> None:
+        """Raise StackError if what runs, or what is kept, has its tables elsewhere, or has lost them."""
+        wanted = f"`make up {STORE}={S3}`"
+        if self.has_store and self.running and not self.store.running:
+            message = f"the stack is running without its S3 store, where the tables are: run `make down`, then {wanted}"
+            raise StackError(message)
+        if self.settings.on_s3 and not self.store.folder.exists() and any(self.settings.state.glob("filled*")):
+            message = (
+                f"the stack in {self.settings.state} has its tables in a folder: remove it by `make clean`, or name "
+            )
+            message += f"another by FLOE_STATE, then {wanted}"
+            raise StackError(message)
 
     def start(self) -> None:
         """Start what does not run, a line of progress for each part; what this call started is stopped if it fails."""
@@ -96,15 +122,16 @@ class Local:
             if part.service.process is not None:
                 with step(f"stop {part.title if part.service is self.airflow else f'the {part.title}'}"):
                     part.service.stop()
+                    if part.service is self.store:
+                        self._forget_tables()
 
     def wipe(self) -> None:
         """Remove the data of a stopped stack: topics, Airflow's home, catalog, warehouse. Jars are kept."""
-        for folder in (self.broker.folder, self.registry.folder, self.airflow.folder, self.settings.warehouse):
+        services = (self.broker, self.registry, self.store, self.airflow)
+        for folder in (*(service.folder for service in services), self.settings.warehouse):
             shutil.rmtree(folder, ignore_errors=True)
-        for file in self.settings.state.glob("catalog.db*"):
-            file.unlink()
-        self.forget_fills()
-        # the registry that its connectors needed may be gone
+        self._forget_tables()
+        # the registry and the store that its connectors needed may be gone
         self.airflow = self._airflow()
 
     def forget_fills(self) -> None:
@@ -114,8 +141,9 @@ class Local:
 
     @property
     def is_filled(self) -> bool:
-        """Whether the first records of any demo are in."""
-        return any(self.settings.state.glob("filled*"))
+        """Whether the first records of any demo are in; those in a store that has ended are gone."""
+        is_lost = self.has_store and not self.store.running
+        return not is_lost and any(self.settings.state.glob("filled*"))
 
     @property
     def interrupted(self) -> Path:
@@ -131,6 +159,8 @@ class Local:
         if self.airflow.running:
             say(f"Login    {USER} / {self.airflow.password()}")
         say(f"Catalog  {self.settings.catalog_uri}")
+        if self.has_store:
+            say(f"Tables in {self.catalog['warehouse']}, in memory: `make down` loses them")
         if self.has_registry:
             say(f"Connectors in {self.connectors}")
         say(f"State    {self.settings.state}")
@@ -170,9 +200,11 @@ class Local:
     def _parts(self) -> list[Part]:
         """Return the parts in the order in which they start."""
         registry = Part(self.registry, "Registry", "schema registry", self.registry.confluent_url)
+        store = Part(self.store, "Store", "S3 store (in memory)", self.store.url)
         return [
             Part(self.broker, "Kafka", "Kafka broker", self.broker.bootstrap),
             *([registry] if self.has_registry else []),
+            *([store] if self.has_store else []),
             Part(self.airflow, "Airflow", "Airflow", self.airflow.url),
         ]
 
@@ -185,6 +217,12 @@ class Local:
             with step("the schema registry's archive (downloaded the first time)"):
                 schema_registry.installed(self.settings.jars)
 
+    def _forget_tables(self) -> None:
+        """Remove the catalog, and the marks of records that are in its tables."""
+        for file in self.settings.state.glob("catalog.db*"):
+            file.unlink()
+        self.forget_fills()
+
     @property
     def _owner(self) -> Path:
         return self.settings.state / "owner.json"
@@ -193,13 +231,17 @@ class Local:
         """Return what Airflow's tasks need to find the broker, Spark, the catalog and the registry."""
         kafka = {"conn_type": "kafka", "extra": {"bootstrap.servers": self.settings.bootstrap}}
         spark = {"conn_type": "spark", "host": "local[2]"}
-        catalog = f"PYICEBERG_CATALOG__{CATALOG.upper()}__"
+        catalog = {_variable(name): value for name, value in self.catalog.items()}
         return {
             "AIRFLOW_CONN_KAFKA_DEFAULT": json.dumps(kafka),
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(spark),
-            f"{catalog}URI": self.settings.catalog_uri,
-            f"{catalog}WAREHOUSE": self.settings.warehouse.as_uri(),
+            **catalog,
             "SCHEMA_REGISTRY_URL": self.registry.confluent_url,
             _CONNECTORS: str(self.connectors),
             _WORKER: os.environ.get(_WORKER, "").strip() or str(REPOSITORY / "deploy" / "connect-worker.properties"),
         }
+
+
+def _variable(name: str) -> str:
+    """Return the variable that gives PyIceberg a property of the demo catalog."""
+    return f"PYICEBERG_CATALOG__{CATALOG}__{name}".replace(".", "__").replace("-", "_").upper()

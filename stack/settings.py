@@ -27,6 +27,10 @@ AIRFLOW_PORT_DEFAULT = 8080
 REGISTRY = "REGISTRY"
 REGISTRY_PORT = "SCHEMA_REGISTRY_PORT"
 REGISTRY_PORT_DEFAULT = 8081
+STORE = "STORE"
+S3 = "s3"
+S3_PORT = "S3_PORT"
+S3_PORT_DEFAULT = 9000
 
 GIVEN = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """The first and the last of the ports that the system gives to outgoing connections."""
@@ -37,7 +41,7 @@ _TRIES = 100
 
 @dataclass(frozen=True)
 class Settings:
-    """Ports and folders of one stack, and whether it has a schema registry."""
+    """Ports and folders of one stack, and whether it has a schema registry and an S3 store."""
 
     state: Path
     jars: Path
@@ -48,6 +52,8 @@ class Settings:
     airflow_port: int
     registry_port: int
     registry: bool
+    s3_port: int
+    on_s3: bool
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Settings:
@@ -63,6 +69,8 @@ class Settings:
             airflow_port=_port(environ, AIRFLOW_PORT, AIRFLOW_PORT_DEFAULT),
             registry_port=_port(environ, REGISTRY_PORT, REGISTRY_PORT_DEFAULT),
             registry=_flag(environ, REGISTRY),
+            s3_port=_port(environ, S3_PORT, S3_PORT_DEFAULT),
+            on_s3=_is_on_s3(environ),
         )
 
     @property
@@ -77,7 +85,7 @@ class Settings:
 
     @property
     def warehouse(self) -> Path:
-        """The folder that holds the demo tables."""
+        """The folder that holds the demo tables, unless they are on S3."""
         return self.state / "warehouse"
 
 
@@ -129,3 +137,11 @@ def _flag(environ: Mapping[str, str], variable: str) -> bool:
         message = f"{variable}={text!r} is neither 0 nor 1: set it to 1, or leave it out"
         raise StackError(message)
     return text == "1"
+
+
+def _is_on_s3(environ: Mapping[str, str]) -> bool:
+    text = environ.get(STORE) or ""
+    if text not in ("", S3):
+        message = f"{STORE}={text!r} is not a store: set it to {S3}, or leave it out for tables in a folder"
+        raise StackError(message)
+    return text == S3

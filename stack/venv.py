@@ -1,6 +1,7 @@
 """The virtual environment `.venv`: made by any Python that is new enough, skipped when nothing changed.
 
 Runs before anything is installed, so it needs the standard library only: `python3 -m stack.venv [--dev]`.
+With STORE=s3 in the environment it installs the packages of the local S3 store, too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from stack.exceptions import StackError, Unsuitable
 from stack.java import require_java
 from stack.progress import say, step
-from stack.settings import REPOSITORY
+from stack.settings import REPOSITORY, Settings
 
 OLDEST = (3, 11)
 FOLDER = REPOSITORY / ".venv"
@@ -24,33 +25,39 @@ PYTHON = FOLDER / "bin" / "python"
 STAMP = FOLDER / "floe-setup.json"
 CONSTRAINTS = REPOSITORY / "constraints.txt"
 RUNTIME = (REPOSITORY / "requirements.txt", REPOSITORY / "requirements-protobuf.txt")
+STORE = REPOSITORY / "requirements-dev-store.txt"
 DEVELOPMENT = REPOSITORY / "requirements-dev.txt"
 COMPILED = ("dags", "plugins", "spark_jobs", "stack")
 
 
-def set_up(development: bool = False) -> None:
+def set_up(development: bool = False, store: bool = False) -> None:
     """Install the requirements into `.venv`, and compile floe's own files to bytecode.
 
+    ``development``: what tests and linters need, too; ``store``: what the local S3 store needs, which is a part of it.
     Raises Unsuitable (this Python or Java is too old) and StackError (the installation failed).
     """
     require_python()
     require_java()
     stamp = _read_stamp()
     python = platform.python_version()
-    wanted = fingerprint([*RUNTIME, DEVELOPMENT] if development else [*RUNTIME])
+    kind = "development" if development else "store" if store else "runtime"
+    prints = {
+        "runtime": fingerprint([*RUNTIME]),
+        "store": fingerprint([*RUNTIME, STORE]),
+        "development": fingerprint(sorted(REPOSITORY.glob("requirements*.txt"))),
+    }
     if stamp.get("python") != python or not PYTHON.exists():
         with step(f"virtual environment of Python {python} in .venv"):
             _run([sys.executable, "-m", "venv", "--clear", str(FOLDER)], "install python3-venv, or set PYTHON")
         stamp = {"python": python}
-    if wanted not in stamp.values():
-        files = (DEVELOPMENT,) if development else RUNTIME
+    if stamp.get(kind) != prints[kind]:
+        files = {"runtime": RUNTIME, "store": (*RUNTIME, STORE), "development": (DEVELOPMENT,)}[kind]
         with step(f"install {', '.join(file.name for file in files)} (some minutes the first time)"):
             pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
             asked = [word for file in files for word in ("-r", str(file))]
             _run([*pip, *asked, "-c", str(CONSTRAINTS)], "check the network, then run it again")
-        stamp["runtime"] = fingerprint([*RUNTIME])
-        if development:
-            stamp["development"] = wanted
+        # each of them contains those before it
+        stamp |= dict(list(prints.items())[: list(prints).index(kind) + 1])
         STAMP.write_text(json.dumps(stamp, indent=1))
     # Bytecode halves the start of every Spark job; files that did not change are skipped.
     folders = [str(REPOSITORY / name) for name in COMPILED if (REPOSITORY / name).is_dir()]
@@ -93,7 +100,7 @@ def _run(command: list[str], remedy: str) -> None:
 def main() -> int:
     """Set up from the command line."""
     try:
-        set_up(development="--dev" in sys.argv[1:])
+        set_up(development="--dev" in sys.argv[1:], store=Settings.read(os.environ).on_s3)
     except StackError as error:
         say(f"error: {error}")
         return 1

@@ -29,6 +29,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "KAFKA_CONTROLLER_PORT": str(free_port()),
         "AIRFLOW_PORT": str(free_port()),
         "SCHEMA_REGISTRY_PORT": str(free_port()),
+        "S3_PORT": str(free_port()),
     }
 
 
@@ -74,6 +75,17 @@ def test_demo_with_registry_fills_typed_columns_from_avro(environment: dict[str,
     assert "rpc.pizzas_in_avro: 1500 rows" in done.stdout
     types = r"string +int +string +string +list<string> +decimal\(38, 2\) +timestamptz"
     assert len(re.findall(types, done.stdout)) == 2, done.stdout
+    assert left_over(tmp_path) == []
+
+
+@pytest.mark.full
+def test_demo_on_s3_moves_orders_into_the_store(environment: dict[str, str], tmp_path: Path) -> None:
+    done = stack("demo", environment | {"STORE": "s3"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"S3 store (in memory) at http://127.0.0.1:{environment['S3_PORT']}" in done.stdout
+    assert "rpc.pizzas: 1000 rows" in done.stdout
+    assert "rpc.pizzas: 1500 rows" in done.stdout
+    assert not list((tmp_path / "state").glob("catalog.db*")), "its tables are gone"
     assert left_over(tmp_path) == []
 
 

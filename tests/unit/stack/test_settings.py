@@ -18,6 +18,7 @@ def test_without_variables_the_defaults_hold() -> None:
     assert settings.dags == REPOSITORY / "dags"
     assert (settings.kafka_port, settings.controller_port, settings.airflow_port) == (9092, 9093, 8080)
     assert (settings.registry, settings.registry_port) == (False, 8081)
+    assert (settings.on_s3, settings.s3_port) == (False, 9000)
 
 
 def test_an_empty_variable_is_as_good_as_none() -> None:
@@ -40,6 +41,17 @@ def test_registry_is_switched_on_by_1(text: str, *, is_on: bool) -> None:
 def test_registry_that_is_neither_0_nor_1_is_an_error() -> None:
     with pytest.raises(StackError, match="REGISTRY='yes' is neither 0 nor 1"):
         Settings.read({"REGISTRY": "yes"})
+
+
+@pytest.mark.parametrize(("text", "is_on"), [("s3", True), ("", False)])
+def test_store_is_switched_on_by_its_name(text: str, *, is_on: bool) -> None:
+    settings = Settings.read({"STORE": text, "S3_PORT": "19000"})
+    assert (settings.on_s3, settings.s3_port) == (is_on, 19000)
+
+
+def test_store_of_another_name_is_an_error() -> None:
+    with pytest.raises(StackError, match="STORE='gcs' is not a store: set it to s3"):
+        Settings.read({"STORE": "gcs"})
 
 
 @pytest.mark.parametrize("text", ["x", "0", "65536", "-1", "9092 "])
