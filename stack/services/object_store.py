@@ -14,9 +14,9 @@ from stack.settings import S3_PORT, require_free
 
 BUCKET = "warehouse"
 REGION = "us-east-1"
-# moto takes any: they are no secrets
-ACCESS_KEY = "floe"
-SECRET_KEY = "floe-demo"  # noqa: S105 - see above
+# moto takes any: they are no secrets, yet as long as floe wants secrets to be, which it hides in messages
+ACCESS_KEY = "floe-demo-user"
+SECRET_KEY = "floe-demo-secret"  # noqa: S105 - see above
 
 # 127.0.0.1 is asked directly, whatever proxy the environment names
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))

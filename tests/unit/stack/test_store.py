@@ -39,8 +39,8 @@ def test_catalog_of_a_stack_on_s3_has_the_store(tmp_path: Path, capsys: pytest.C
         "PYICEBERG_CATALOG__DEMO__WAREHOUSE": "s3://warehouse/tables",
         "PYICEBERG_CATALOG__DEMO__S3__ENDPOINT": "http://127.0.0.1:19000",
         "PYICEBERG_CATALOG__DEMO__S3__REGION": "us-east-1",
-        "PYICEBERG_CATALOG__DEMO__S3__ACCESS_KEY_ID": "floe",
-        "PYICEBERG_CATALOG__DEMO__S3__SECRET_ACCESS_KEY": "floe-demo",
+        "PYICEBERG_CATALOG__DEMO__S3__ACCESS_KEY_ID": "floe-demo-user",
+        "PYICEBERG_CATALOG__DEMO__S3__SECRET_ACCESS_KEY": "floe-demo-secret",
     }
     one.describe()
     said = capsys.readouterr().out
