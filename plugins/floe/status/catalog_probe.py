@@ -10,13 +10,13 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.types import NestedField, StringType
 
 from floe.catalogs.client import Tables
+from floe.catalogs.commit_check import SentCommit
 from floe.catalogs.exceptions import CatalogError
 from floe.catalogs.providers.registry import provider_of
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import property_name, write_properties
-from floe.tables.commit_check import SentCommit
 from floe.tables.snapshot_commit import append
 
 PREFIX: Final = "floe_probe_"

@@ -26,6 +26,7 @@ from pyiceberg.table.update import (
 from pyiceberg.typedef import EMPTY_DICT
 
 from floe.catalogs.clock import dated
+from floe.catalogs.commit_check import SentCommit, check_answer, check_stored, is_proven
 from floe.catalogs.first_snapshot import with_first_snapshot
 from floe.catalogs.providers.registry import provider_of
 from floe.catalogs.pyiceberg_internals import (
@@ -40,7 +41,6 @@ from floe.exceptions import FloeError
 from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import stale_properties, write_properties
 from floe.parquet.partition_summaries import readable
-from floe.tables.commit_check import SentCommit, check_answer, check_stored, is_proven
 from floe.tables.exceptions import TableRefused
 from floe.tables.expiry_updates import expiring
 

@@ -38,7 +38,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
 
 @pytest.fixture
 def proxy(store: ObjectStore) -> Iterator[StoreProxy]:
-    one = StoreProxy(store.endpoint)
+    one = StoreProxy(store.url)
     yield one
     one.close()
 
@@ -46,7 +46,7 @@ def proxy(store: ObjectStore) -> Iterator[StoreProxy]:
 @pytest.fixture
 def files(store: ObjectStore) -> S3FileSystem:
     return S3FileSystem(
-        endpoint_override=store.endpoint,
+        endpoint_override=store.url,
         access_key=LOGIN["access"],
         secret_key=LOGIN["secret"],
         region=REGION,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from pyiceberg.schema import Schema
 
+from floe.catalogs.commit_check import is_proven
 from floe.catalogs.exceptions import CommitAltered
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
-from floe.tables.commit_check import is_proven
 from floe.tables.snapshot_commit import append
 from tests.support.tables.lake import CLUSTER, LEDGER, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
 from tests.support.tables.slices import write_slice

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 from unittest.mock import patch
@@ -38,7 +39,7 @@ class Server:
         is_config = "/v1/config" in answer.url
         answer.status_code = 200 if is_config else self.status
         error = {"error": {"message": "no", "type": "X", "code": self.status}}
-        answer._content = json.dumps(self.config if is_config else error).encode()
+        answer.raw = io.BytesIO(json.dumps(self.config if is_config else error).encode())
         self.sent += [] if is_config else [request]
         return answer
 

@@ -187,9 +187,10 @@ TAKEN = {
         },
     ),
     "s3, role": (
-        "glue",
+        "rest",
         {
-            "type": "glue",
+            "type": "rest",
+            "uri": "http://rest:8181",
             "warehouse": "s3://bucket/wh",
             "client.region": "eu-west-1",
             "client.factory": "org.apache.iceberg.aws.AssumeRoleAwsClientFactory",

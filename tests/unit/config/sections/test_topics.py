@@ -44,7 +44,7 @@ def test_expression_replaces_topics_until_a_run_resolves_it(connector):
 
 @pytest.mark.parametrize(
     "regex",
-    ["(", "[a", "a{99999999999999999999}", r"\p{Alpha}+", r"\Qa\E", "(?<name>a)", "[a&&b]", "[[a]b]", "(?u)a", "(?L)a"],
+    ["(", "[a", "a{99999999999999999999}", r"\p{Alpha}+", "[a&&b]", "[[a]b]", "(?u)a", "(?L)a"],
 )
 def test_expression_that_python_reads_unlike_java_is_refused(problems, regex):
     (problem,) = problems({"topics.regex": regex}, BY_REGEX)

@@ -2,7 +2,7 @@
 
 A catalog that drops, cuts or ignores any of it would have rows in a table that its ledger does not know: the next run would
 read them again. So every answer is compared. Where a server makes the commit, its answer may only repeat the request: then
-the table is loaded once more, unless the ledger that it had before proves that the catalog keeps ledgers of that size.
+the table is loaded a second time, unless the ledger that it had before proves that the catalog keeps ledgers of that size.
 """
 
 from collections.abc import Collection, Iterator, Mapping
