@@ -102,7 +102,8 @@ class Local:
 
     def start(self) -> None:
         """Start what does not run, a line of progress for each part; what this call started is stopped if it fails."""
-        self.settings.warehouse.mkdir(parents=True, exist_ok=True)
+        if not self.has_store:
+            self.settings.warehouse.mkdir(parents=True, exist_ok=True)
         started: list[RecordedService] = []
         try:
             for part in self._parts():
