@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.support.metastores.glue import Moto
     from tests.support.metastores.hive_metastore import HiveMetastore
     from tests.support.tables.catalog_proxy import CatalogProxy
-    from tests.support.tables.nessie import Nessie
+    from tests.support.metastores.nessie import Nessie
 
 TESTS = Path(__file__).parent
 MARKERS = {"unit": "quick", "contracts": "quick", "integration": "ci", "faults": "full"}
@@ -125,7 +125,7 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgreSql]
 @pytest.fixture(scope="session")
 def nessie(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nessie]:
     """A real Nessie server, one for each worker; each test has tables of its own there."""
-    from tests.support.tables.nessie import Nessie
+    from tests.support.metastores.nessie import Nessie
 
     one = Nessie(tmp_path_factory.mktemp("nessie"))
     try:

@@ -1,4 +1,4 @@
-"""A stack with its tables on S3: what its catalog gets, and what is left when the store has ended."""
+"""A stack with its tables on S3: what its catalog knows, and what is left when the store has ended."""
 
 from __future__ import annotations
 
