@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from stack.services.schema_registry import SchemaRegistry
     from tests.support.metastores.glue import Moto
     from tests.support.metastores.hive_metastore import HiveMetastore
-    from tests.support.tables.catalog_proxy import CatalogProxy
     from tests.support.metastores.nessie import Nessie
+    from tests.support.tables.catalog_proxy import CatalogProxy
 
 TESTS = Path(__file__).parent
 MARKERS = {"unit": "quick", "contracts": "quick", "integration": "ci", "faults": "full"}

@@ -30,9 +30,9 @@ from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import append
 from tests.support.catalogs import CatalogLake, GlueLake, HiveLake, InMemoryProvider, PostgreSqlLake, RestLake
 from tests.support.fixtures import short_waits  # noqa: F401 - of every test here
+from tests.support.metastores.nessie import NessieLake
 from tests.support.rest.strict_lake import StrictLake
 from tests.support.tables.lake import CLUSTER, LEDGER, ROUTE, SCHEMA, TABLE, TOPIC, TOPIC_ID, expected, head
-from tests.support.metastores.nessie import NessieLake
 from tests.support.tables.slices import write_slice
 
 Ask = Callable[[str], Any]

@@ -8,6 +8,9 @@ import pytest
 from floe.catalogs.client import Tables
 from floe.config import Connector, parse_connector
 from tests.support.connectors import MINIMAL, sql_catalog
+from tests.support.fixtures import lake
+
+__all__ = ["lake"]
 
 
 @pytest.fixture
