@@ -53,6 +53,10 @@ class Broker:
     done: list[str] = field(default_factory=list)
     moves: list[Moved] = field(default_factory=list)
 
+    def unreadable(self, names: Iterable[str]) -> set[str]:
+        """Return the topics that may not be read: none."""
+        return set()
+
     def log(self, partition: int = 0, start: int = 0, end: int = 100, topic_id: str = TOPIC_ID) -> "Broker":
         """Give a partition another log."""
         log = PartitionLog(TopicPartition(TOPIC, partition), topic_id, start, end)

@@ -88,21 +88,28 @@ class CatalogType:
 
 
 class KeyTable:
-    """Rows of keys, for look-ups of thousands of keys. Of two rows for one key the first counts."""
+    """Rows of keys, for look-ups of thousands. Of two rows of one name the first counts, of two beginnings the longer."""
 
     def __init__(self, rows: Iterable[CatalogKey]) -> None:
         self._rows = tuple(rows)
         self._exact = {row.name: row for row in reversed(self._rows) if not row.name.endswith("*")}
-        self._prefixes = {row.name[:-1]: row for row in reversed(self._rows) if row.name.endswith("*")}
+        begun = {row.name[:-1]: row for row in reversed(self._rows) if row.name.endswith("*")}
+        self._prefixes = dict(sorted(begun.items(), key=lambda one: -len(one[0])))
         self._starts = tuple(self._prefixes)
 
     def __iter__(self) -> Iterator[CatalogKey]:
         return iter(self._rows)
 
-    def row(self, key: str) -> CatalogKey | None:
-        """Return the row of a key; a row of exactly that name counts over one that ends in ``*``."""
-        if (row := self._exact.get(key)) is not None or not key.startswith(self._starts):
-            return row
+    def rows_of(self, keys: Iterable[str]) -> dict[str, CatalogKey]:
+        """Return the rows of those keys that have one; a row of exactly that name counts over one that ends in ``*``."""
+        exact, starts = self._exact, self._starts
+        return {
+            key: exact[key] if key in exact else self._begun(key)
+            for key in keys
+            if key in exact or key.startswith(starts)
+        }
+
+    def _begun(self, key: str) -> CatalogKey:
         return next(row for start, row in self._prefixes.items() if key.startswith(start))
 
 
@@ -112,8 +119,9 @@ def by_pyicebergs_names(given: Mapping[str, str], table: KeyTable) -> dict[str, 
     A key that is given by PyIceberg's own name counts over its translation.
     """
     made: dict[str, str] = {}
+    rows = table.rows_of(given)
     for key, value in given.items():
-        row = table.row(key)
+        row = rows.get(key)
         if row is None or row.status is KeyStatus.TAKEN:
             made[key] = value
         elif row.status is KeyStatus.TRANSLATED and row.pyiceberg not in given:

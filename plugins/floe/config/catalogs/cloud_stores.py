@@ -37,7 +37,7 @@ ADLS_KEYS: Final[tuple[CatalogKey, ...]] = (
 
 def problems(given: Mapping[str, str]) -> Iterator[str]:
     """Yield SAS tokens of several accounts: PyIceberg has one for all."""
-    accounts = sorted({key.removeprefix(f"{_SAS}.") for key in given if key.startswith(f"{_SAS}.")})
+    accounts = sorted(key[len(_SAS) + 1 :] for key in given if key[: len(_SAS) + 1] == f"{_SAS}.")
     if len(accounts) > 1:
         yield f"{PREFIX}{_SAS}.* names {len(accounts)} accounts ({', '.join(accounts)[:200]}): PyIceberg has one, keep one"
 

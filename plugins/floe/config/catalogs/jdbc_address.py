@@ -199,12 +199,20 @@ def _sqlite_file(plain: str) -> str:
 
 def _server(plain: str) -> tuple[str, str]:
     if not plain.startswith("//"):  # jdbc:postgresql:database
-        return "localhost", unquote(plain.lstrip("/"))
+        return "localhost", _name_of(unquote(plain.lstrip("/")))
     hosts, _, database = plain.removeprefix("//").partition("/")
     if "@" in hosts:
         msg = "uri has a login before the host, which no address of JDBC has: set jdbc.user and jdbc.password"
         raise AddressRefused(msg)
-    return hosts or "localhost", unquote(database)
+    return hosts or "localhost", _name_of(unquote(database))
+
+
+def _name_of(database: str) -> str:
+    """Return a database's name. Raises AddressRefused for what other drivers write behind it, which may be a login."""
+    if re.search(r"[;\x00-\x1f]", database):
+        msg = "uri has a ; or a control character in the database's name: write the driver's properties after ?"
+        raise AddressRefused(msg)
+    return database
 
 
 def _mysql_tls(given: Mapping[str, str]) -> dict[str, str]:

@@ -30,12 +30,24 @@ def likeness(one: Pairs, other: Pairs) -> float:
 def nearest_of(text: str, names: tuple[str, ...]) -> str | None:
     """Return the name with the largest fraction of pairs in common with ``text``; None if there are no names."""
     own = pairs(text)
-    return max(names, key=lambda name: likeness(own, _pairs_of_name(name)), default=None)
+    size = len(own)
+    nearest, most = None, -1.0
+    for name, known, length in _pairs_of_names(names):
+        common = 2 * len(own & known) / (size + length)
+        if common > most:
+            nearest, most = name, common
+    return nearest
 
 
 def is_like(text: str, known: str) -> bool:
     """Whether a text may be meant for a known one, by common pairs or by edits: another name only misleads."""
     return likeness(pairs(text), _pairs_of_name(known)) >= _LIKENESS or is_near(text[:MAX_CHARACTERS], known)
+
+
+@lru_cache(maxsize=50)
+def _pairs_of_names(names: tuple[str, ...]) -> tuple[tuple[str, Pairs, int], ...]:
+    """Return the pairs of each name, and how many there are."""
+    return tuple((name, found, len(found)) for name in names for found in (_pairs_of_name(name),))
 
 
 @lru_cache(maxsize=2000)

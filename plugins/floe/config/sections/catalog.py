@@ -1,6 +1,5 @@
 """``iceberg.catalog.*``: which catalog a connector writes to, in the keys of Java's catalogs or of PyIceberg's."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -18,7 +17,7 @@ from floe.config.properties import Properties
 TYPE: Final = f"{PREFIX}type"
 IMPLEMENTATION: Final = f"{PREFIX}catalog-impl"
 
-_CODE: Final = re.compile(r"py-io-impl|s3\.retry-strategy-impl|auth(\..*)?")
+_CODE: Final = ("py-io-impl", "s3.retry-strategy-impl", "auth")
 _ICEBERGS: Final = "org.apache.iceberg."
 _SIGNERS: Final = ("S3V4RestSigner",)
 _SHOWN_CHARACTERS: Final = 200
@@ -56,7 +55,7 @@ def read_catalog(settings: Settings) -> CatalogSpec:
         return CatalogSpec("", name, Properties())  # the cross-key rules give the sink's own message
     kind = _read_type(settings, given)
     table = _table(kind)
-    rows = {key: row for key in given if (row := table.row(key)) is not None}
+    rows = table.rows_of(given)
     settings.problems += _problems(given, kind, rows)
     settings.warnings += [
         f"{PREFIX}{key} has no effect: {row.note}" for key, row in rows.items() if row.status is KeyStatus.NO_EFFECT
@@ -80,7 +79,7 @@ def _table(kind: CatalogType | None) -> KeyTable:
 
 
 def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[str, CatalogKey]) -> Iterator[str]:
-    code = [key for key in given if _CODE.fullmatch(key) and key not in rows]
+    code = [key for key in given if (key in _CODE or key.startswith("auth.")) and key not in rows]
     for key in code:
         yield (
             f"{PREFIX}{key} names code: only the operator's environment does. Remove it, or set "

@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from floe.model.ranges import OffsetRange
-from floe_job.exceptions import BatchCorrupt, BatchTooLarge, ReadFailed
+from floe_job.exceptions import BatchCorrupt, BatchTooLarge, ReadFailed, ReadNotPermitted
 from floe_job.source.native.consumer import Event
 from floe_job.source.range_errors import check_order, is_end
 
@@ -54,14 +54,14 @@ ZSTD, GZIP = "Decompression (codec 0x4) of message at 7", "Decompression (codec 
         (KafkaError._BAD_COMPRESSION, GZIP, BatchCorrupt),
         (KafkaError._BAD_MSG, "MessageSet at offset 7 (90 bytes) failed CRC32C check", BatchCorrupt),
         (KafkaError.MSG_SIZE_TOO_LARGE, "Message at offset 7 might be too large to fetch", BatchTooLarge),
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "Fetch from broker 1 failed", ReadFailed),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "Fetch from broker 1 failed", ReadNotPermitted),
     ],
 )
 def test_refused_batch_is_too_large_or_corrupt(code: int, text: str, kind: type[Exception]) -> None:
     with pytest.raises(kind, match=re.escape(text)) as refused:
         is_end(OffsetRange("t", "id", 0, 0, 10), Event("t", 0, 7, KafkaError(code, text)))
     assert ("floe.batch.max-bytes" in str(refused.value)) is (kind is BatchTooLarge)
-    assert ("at offset 7 of t-0" in str(refused.value)) is (kind is not ReadFailed)
+    assert ("at offset 7 of t-0" in str(refused.value)) is (kind in (BatchCorrupt, BatchTooLarge))
 
 
 def test_error_of_another_request_ends_nothing() -> None:
