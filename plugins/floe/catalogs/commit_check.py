@@ -21,7 +21,7 @@ _SHOWN_FINDINGS = 5
 
 @dataclass(frozen=True)
 class SentCommit:
-    """What a commit must leave in a table. ``properties``: of the ledger; ``removed``: those that must be gone."""
+    """What a commit must leave in a table. ``properties``: of ledger and history; ``removed``: those that must be gone."""
 
     branch: str
     snapshot_id: int

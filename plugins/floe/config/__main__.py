@@ -1,4 +1,4 @@
-"""``python -m floe.config check FILE…`` validates connectors; ``… keys`` prints the tables of the manual.
+"""``python -m floe.config check FILE…`` validates connectors; ``… keys`` and ``… catalogs`` print tables of the manual.
 
 It needs nothing but Python, and asks no network.
 """
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from floe.config.catalogs.markdown import catalog_page
 from floe.config.connector_files import ConnectorFile, load_connectors, make_names_unique, read_file
 from floe.config.exceptions import ConfigError
 from floe.config.keys.key import Status
@@ -28,7 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     check.add_argument("paths", metavar="FILE", nargs="+", type=Path, help="a connector file, or a folder of them")
     check.add_argument("--strict", action="store_true", help="a warning about a file is an error")
     commands.add_parser("keys", help="print the keys as Markdown tables")
+    commands.add_parser("catalogs", help="print the keys of catalogs as a page of Markdown")
     options = parser.parse_args(arguments)
+    if options.command == "catalogs":
+        print(catalog_page(), end="")
+        return 0
     if options.command == "keys":
         print("\n\n".join([*(key_table(status) for status in Status), library_table()]))
         return 0

@@ -218,7 +218,7 @@ def commit_snapshot(
         (AssertTableUUID(uuid=metadata.table_uuid), *requirements, *changes.requirements),
         (*updates, *extra, *changes.updates),
     )
-    sent = SentCommit.of(branch, change.snapshot_id, properties, removals, updates)
+    sent = SentCommit.of(branch, change.snapshot_id, {**properties, **changes.properties}, removals, updates)
     check_answer(table, sent, response.metadata)
     if provider.is_committed_by_server and not is_proven(metadata, properties):
         check_stored(table, sent)
