@@ -40,7 +40,7 @@ Ask = Callable[[str], Any]
 
 SERVERS: dict[str, tuple[pytest.MarkDecorator, Callable[[Path, Ask], CatalogLake]]] = {
     "rest": (pytest.mark.ci, lambda folder, ask: RestLake(folder, server=ask("rest_catalog"))),
-    "rest-strict": (pytest.mark.ci, lambda folder, ask: StrictLake(folder, server=ask("rest_catalog"))),
+    "rest-strict": (pytest.mark.full, lambda folder, ask: StrictLake(folder, server=ask("rest_catalog"))),
     "postgresql": (pytest.mark.ci, lambda folder, ask: PostgreSqlLake(folder, server=ask("postgresql"))),
     "nessie": (pytest.mark.full, lambda folder, ask: NessieLake(folder, server=ask("nessie"))),
     "hive": (pytest.mark.ci, lambda folder, ask: HiveLake(folder, server=ask("hive_metastore"))),

@@ -98,7 +98,7 @@ def failed_write(pizzas: Pipeline, within: float = 120) -> FloeError:
     return error
 
 
-@pytest.mark.parametrize("scheme", ["s3", "s3a", "s3n"])
+@pytest.mark.parametrize("scheme", ["s3", "s3a", pytest.param("s3n", marks=pytest.mark.full)])
 def test_runs_land_once_in_a_bucket(on_s3: Make, proxy: StoreProxy, bucket: str, scheme: str) -> None:
     pizzas = on_s3(scheme)
     pizzas.produce(ids(0, 100))

@@ -33,6 +33,7 @@ def in_the_query(server: PostgreSql, password: str) -> Keys:
     return {"iceberg.catalog.uri": f"{server.jdbc}?user={ROLE}&password={quote(password, safe='')}"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("way", [as_java_does, in_the_query], ids=lambda way: way.__name__)
 @pytest.mark.parametrize("hard", ["", HARD])
 def test_password_is_in_no_error_no_log_and_no_file(

@@ -46,7 +46,9 @@ def test_run_by_password_in_javas_words(
     run_with(pizzas, {**secured.servers(listener), **keys, **trust})
 
 
-@pytest.mark.parametrize("kind", ["files", "texts", "jks", "p12"])
+@pytest.mark.parametrize(
+    "kind", ["files", *(pytest.param(kind, marks=pytest.mark.full) for kind in ("texts", "jks", "p12"))]
+)
 def test_run_by_certificate(secured: SecuredBroker, pizzas: Pipeline, kind: str) -> None:
     stores, client = secured.stores, secured.client
     keys = {

@@ -57,7 +57,10 @@ def test_mechanism_that_the_listener_has_not_is_named(
     assert "sasl.mechanism PLAIN" in refused(secured, secured_pipeline(), given, LoginRefused)
 
 
-@pytest.mark.parametrize("fault", ["authority", "expired", "host", "tls to plaintext", "certificate"])
+OTHERS = ("expired", "host", "tls to plaintext", "certificate")
+
+
+@pytest.mark.parametrize("fault", ["authority", *(pytest.param(one, marks=pytest.mark.full) for one in OTHERS)])
 def test_connection_that_is_refused_names_the_cause(
     secured: SecuredBroker, secured_pipeline: Callable[..., Pipeline], fault: str, tmp_path: Any
 ) -> None:

@@ -45,7 +45,7 @@ def strimzis(endpoint: TokenEndpoint, secret: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("keys", [kafkas, strimzis])
+@pytest.mark.parametrize("keys", [kafkas, pytest.param(strimzis, marks=pytest.mark.full)])
 def test_run_by_tokens_of_an_endpoint(
     secured: SecuredBroker, secured_pipeline: Callable[..., Pipeline], endpoint: TokenEndpoint, keys: Any
 ) -> None:
@@ -57,7 +57,9 @@ def test_run_by_tokens_of_an_endpoint(
 
 
 @pytest.mark.usefixtures("short_waits")
-@pytest.mark.parametrize("fault", ["down", "401", "garbage", "error"])
+@pytest.mark.parametrize(
+    "fault", ["401", *(pytest.param(one, marks=pytest.mark.full) for one in ("down", "garbage", "error"))]
+)
 def test_endpoint_without_a_token_is_named(
     secured: SecuredBroker, secured_pipeline: Callable[..., Pipeline], endpoint: TokenEndpoint, fault: str
 ) -> None:
