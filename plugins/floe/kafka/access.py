@@ -121,7 +121,7 @@ class Client:
         why = cause if cause is not None and reason.code() in UNREACHABLE else reason.str()
         return KafkaUnreachable(
             f"Kafka at {self.brokers} did not answer: {why} ({reason.name()}). Check the broker and the address in "
-            f"{self.origin}, and whether the listener there is for {self.login}."
+            f"{self.origin}. The listener there has to be for {self.login}."
         )
 
     def not_permitted(self, action: Action, reason: str) -> NotPermitted:

@@ -175,10 +175,10 @@ def connectors(deployment: Deployment, stored: str) -> dict[str, dict[str, Any]]
     from_environment = {"iceberg.catalog.uri": None, "iceberg.catalog.warehouse": None}
     password = plant("password of an address in a file", hard=HARD)
     return {
-        "rest token of two lines": {
+        "rest token": {
             **rest,
             "iceberg.catalog": "r2",
-            "iceberg.catalog.token": plant("token of two lines in a file", hard="\n"),
+            "iceberg.catalog.token": plant("token in a file", hard="'%0A"),
         },
         "rest login": {
             **rest,

@@ -201,7 +201,7 @@ def growth(cost: Callable[[int], object], size: int) -> float:
 
     def of(size: int) -> float:
         times = []
-        for _ in range(5):
+        for _ in range(15):
             began = time.process_time()
             cost(size)
             times.append(time.process_time() - began)
