@@ -69,20 +69,18 @@ def _differences(what: str, sent: Mapping[str, str], found: Mapping[str, str]) -
 
 
 def check_answer(table: Table, sent: SentCommit, answer: TableMetadata) -> None:
-    """Raise CommitAltered unless a catalog's answer has what was sent."""
+    """Raise CommitAltered unless a catalog's answer has what was sent; ``table``: as it was loaded before the commit.
+
+    An answer may be of a moment at which another commit was made on the branch already: then nothing can be said, and
+    nothing is raised.
+    """
     _check(table, sent, answer, "answers that it has made the commit otherwise than it was sent")
 
 
 def check_stored(table: Table, sent: SentCommit) -> None:
-    """Load a table again after a commit; raise CommitAltered unless it has what was sent.
-
-    If another commit was made on the branch meanwhile, nothing can be said, and nothing is raised.
-    """
+    """Load a table again after a commit and compare it, as :func:`check_answer` does."""
     stored = table.catalog.load_table(table.name()).metadata
-    ref = stored.refs.get(sent.branch)
-    is_of_others = ref is not None and ref.snapshot_id not in (sent.snapshot_id, _head(table.metadata, sent.branch))
-    if not is_of_others:
-        _check(table, sent, stored, "does not keep a commit as it was sent")
+    _check(table, sent, stored, "does not keep a commit as it was sent")
 
 
 def is_proven(before: TableMetadata, properties: Mapping[str, str]) -> bool:
@@ -100,7 +98,9 @@ def _head(metadata: TableMetadata, branch: str) -> int | None:
 
 
 def _check(table: Table, sent: SentCommit, found: TableMetadata, verdict: str) -> None:
-    lost = list(sent.lost_in(found))
+    head = _head(found, sent.branch)
+    is_of_others = head not in (None, sent.snapshot_id, _head(table.metadata, sent.branch))
+    lost = [] if is_of_others else list(sent.lost_in(found))
     if not lost:
         return
     more = f" and {len(lost) - _SHOWN_FINDINGS} more" if len(lost) > _SHOWN_FINDINGS else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pyiceberg.schema import Schema
+from pyiceberg.table.metadata import TableMetadata
 
 from floe.catalogs.commit_check import is_proven
 from floe.catalogs.exceptions import CommitAltered
@@ -128,6 +129,17 @@ def test_commit_of_others_meanwhile_is_not_called_altered(lake: Lake, monkeypatc
         return answer
 
     monkeypatch.setattr(table.catalog, "commit_table", commit_table)
+    append(table, "main", (), {}, LEDGER, ledger_to(5))
+
+
+def test_answer_that_has_a_later_commit_is_not_called_altered(lake: Lake) -> None:
+    table = lake.create()
+
+    def later(metadata: TableMetadata) -> TableMetadata:
+        append(lake.load(), "main", (), {}, LEDGER, ledger_to(9))
+        return lake.load().metadata
+
+    alter_answers(table.catalog, later)
     append(table, "main", (), {}, LEDGER, ledger_to(5))
 
 
