@@ -8,7 +8,6 @@ from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import FixedType
 
-from floe.catalogs.providers.nessie.provider import no_refs
 from floe.catalogs.providers.registry import provider_of
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
@@ -40,8 +39,7 @@ def branch_ledger(table: Table, branch: str, group_id: str, cluster_id: str) -> 
     if ref is not None and ref.snapshot_ref_type != SnapshotRefType.BRANCH:
         msg = f"{branch!r} of table {name!r} is a tag, not a branch: correct iceberg.tables.default-commit-branch"
         raise TableRefused(msg, code="FLOE-413")
-    if branch != MAIN_BRANCH and not provider_of(table).keeps_history:
-        raise TableRefused(no_refs(name), code="FLOE-440")
+    provider_of(table).check_branch(table, branch)
     if metadata.format_version > NEWEST_FORMAT:
         msg = (
             f"table {name!r} has format version {metadata.format_version}, floe writes up to {NEWEST_FORMAT}: write to a "

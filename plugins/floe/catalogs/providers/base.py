@@ -54,6 +54,10 @@ class CatalogProvider(Protocol):
         """Say whether a table shows older snapshots than its newest, and has branches and tags."""
         ...
 
+    def check_branch(self, table: Table, branch: str) -> None:
+        """Raise TableRefused if the catalog's tables cannot have a branch."""
+        ...
+
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open a catalog. Raises PyIceberg's errors; ValueError, KeyError, TypeError, ImportError for bad properties."""
         ...
@@ -85,6 +89,9 @@ class PlainProvider:
     has_atomic_commit: bool = True
     is_committed_by_server: bool = False
     keeps_history: bool = True
+
+    def check_branch(self, table: Table, branch: str) -> None:
+        """Allow every branch."""
 
     def commit(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]

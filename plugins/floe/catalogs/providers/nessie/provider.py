@@ -16,7 +16,8 @@ from pyiceberg.table.update import RemoveSnapshotRefUpdate, RemoveSnapshotsUpdat
 
 from floe.catalogs.errors import first_line
 from floe.catalogs.exceptions import TableRefused
-from floe.catalogs.providers.base import PlainProvider, settings_with_address
+from floe.catalogs.providers.base import settings_with_address
+from floe.catalogs.providers.rest.provider import RestProvider
 from floe.catalogs.pyiceberg_patches import guard_auth_managers
 from floe.config.catalogs.nessie import AUTH_TYPE, PASSWORD, USERNAME, iceberg_address
 
@@ -31,12 +32,10 @@ _UNKNOWN_REF = "NoSuchReferenceException"
 _WAREHOUSE = ("default-warehouse", "Warehouse '")
 
 
-class NessieProvider(PlainProvider):
+class NessieProvider(RestProvider):
     """Nessie's Iceberg REST endpoint, which is asked for at addresses of its own API too."""
 
-    modules = ("pyiceberg.catalog.rest",)
     keeps_history = False
-    is_committed_by_server = True
 
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open it. Raises CatalogMisconfigured if its answer is refused, ValueError without an address."""
@@ -60,6 +59,11 @@ class NessieProvider(PlainProvider):
             check_kept(table, update)
         return super().commit(table, requirements, updates)
 
+    def check_branch(self, table: Table, branch: str) -> None:
+        """Raise TableRefused for every branch but main, which Nessie would take for main."""
+        if branch != MAIN_BRANCH:
+            raise _no_refs(table)
+
     def misconfiguration(self, spec: CatalogSpec, error: Exception) -> str | None:
         """Name a warehouse or a branch that Nessie does not have."""
         text = first_line(error)
@@ -74,20 +78,21 @@ class NessieProvider(PlainProvider):
                 f"catalog {spec.name!r}: Nessie answers {text!r}. Nothing was read or written. Create the branch in "
                 "Nessie, or correct iceberg.catalog.ref"
             )
-        return None
+        return super().misconfiguration(spec, error)
 
 
 def check_kept(table: Table, update: TableUpdate) -> None:
     """Raise TableRefused for an update that Nessie would ignore, or make to main in the place of a branch."""
     is_other = isinstance(update, SetSnapshotRefUpdate) and update.ref_name != MAIN_BRANCH
     if is_other or isinstance(update, RemoveSnapshotRefUpdate | RemoveSnapshotsUpdate):
-        raise TableRefused(no_refs(".".join(table.name())), code="FLOE-440")
+        raise _no_refs(table)
 
 
-def no_refs(table: str) -> str:
-    """Say that a table in Nessie has no branches, and what to do."""
-    return (
-        f"table {table!r} is in Nessie, whose tables have no branches, tags and older snapshots of their own. Nothing was "
-        "committed. Remove iceberg.tables.default-commit-branch and iceberg.table.<table>.commit-branch, and set "
+def _no_refs(table: Table) -> TableRefused:
+    """Return the error that a table in Nessie has no branches."""
+    msg = (
+        f"table {'.'.join(table.name())!r} is in Nessie, whose tables have no branches, tags and older snapshots of their own. "
+        "Nothing was committed. Remove iceberg.tables.default-commit-branch and iceberg.table.<table>.commit-branch, and set "
         "iceberg.catalog.ref to a branch of Nessie"
     )
+    return TableRefused(msg, code="FLOE-440")
