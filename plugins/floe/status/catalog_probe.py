@@ -32,15 +32,16 @@ _SUMMARY: Final = {"floe.kind": "probe", "floe.net": "x" * 3_900}
 def probe_catalog(tables: Tables, namespace: str) -> list[str]:
     """Commit to a probe table in ``namespace`` and drop it; return what is wrong, in words, nothing if all is well.
 
-    Main and a branch get a snapshot each, with a ledger and a summary as long as floe's longest. No table of the connector
+    Main, and a branch where the catalog's tables have branches, get a snapshot each, with a ledger and a summary as long as floe's longest. No table of the connector
     is touched. A probe table that cannot be dropped is among the findings.
     """
     name = f"{namespace}.{PREFIX}{uuid.uuid4().hex[:12]}"
     try:
-        tables.create(name, _SCHEMA)
+        table = tables.create(name, _SCHEMA)
     except CatalogError as error:
         return [f"no table can be created in {namespace!r}: {error}"]
-    findings = [finding for branch in (MAIN_BRANCH, BRANCH) for finding in _commit_findings(tables, name, branch)]
+    branches = (MAIN_BRANCH, BRANCH) if provider_of(table).keeps_history else (MAIN_BRANCH,)
+    findings = [finding for branch in branches for finding in _commit_findings(tables, name, branch)]
     try:
         with tables.errors(f"drop table {name!r}"):
             tables.catalog.drop_table(name)

@@ -91,7 +91,7 @@ def check_kept(table: Table, update: TableUpdate) -> None:
 def _no_refs(table: Table) -> TableRefused:
     """Return the error that a table in Nessie has no branches."""
     msg = (
-        f"table {'.'.join(table.name())!r} is in Nessie, whose tables have no branches, tags and older snapshots of their own. "
+        f"table {'.'.join(table.name())!r} is in Nessie, whose tables have no branches, tags and old snapshots of their own. "
         "Nothing was committed. Remove iceberg.tables.default-commit-branch and iceberg.table.<table>.commit-branch, and set "
         "iceberg.catalog.ref to a branch of Nessie"
     )
