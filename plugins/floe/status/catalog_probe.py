@@ -32,8 +32,8 @@ _SUMMARY: Final = {"floe.kind": "probe", "floe.net": "x" * 3_900}
 def probe_catalog(tables: Tables, namespace: str) -> list[str]:
     """Commit to a probe table in ``namespace`` and drop it; return what is wrong, in words, nothing if all is well.
 
-    Main, and a branch where the catalog's tables have branches, get a snapshot each, with a ledger and a summary as long as floe's longest. No table of the connector
-    is touched. A probe table that cannot be dropped is among the findings.
+    Main, and a branch where the catalog's tables have branches, get a snapshot each, with a ledger and a summary as long as
+    floe's longest. No table of the connector is touched. A probe table that cannot be dropped is among the findings.
     """
     name = f"{namespace}.{PREFIX}{uuid.uuid4().hex[:12]}"
     try:
