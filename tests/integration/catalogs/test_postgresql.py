@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -234,7 +233,7 @@ def test_two_workers_that_serialize_lose_no_commit(lake: PostgreSqlLake, session
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["restarted", "crashed"])
 def test_server_restarted_in_mid_commit_lands_once(
-    lake: PostgreSqlLake, postgresql: PostgreSql, how: signal.Signals
+    lake: PostgreSqlLake, postgresql: PostgreSql, how: signal.Signals, caplog: pytest.LogCaptureFixture
 ) -> None:
     lake.create()
     written = write_slice(lake, (0, 0, 5))
@@ -242,7 +241,7 @@ def test_server_restarted_in_mid_commit_lands_once(
         commit = pool.submit(written.land, timeout_s=60)
         _wait_for_lock(lake)
         postgresql.stop(how)
-        time.sleep(0.5)  # the commit meets a server that is away
+        assert wait_until(lambda: "retrying in" in caplog.text, 20), "the commit meets a server that is away"
         postgresql.start()
         assert not commit.result(60).already
     assert lake.rows() == expected((0, 5))
