@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from tests.support.metastores.server import started
+
 if TYPE_CHECKING:
     from stack.services.broker import Broker
     from stack.services.postgresql import PostgreSql
@@ -96,12 +98,8 @@ def rest_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatal
     from stack.services.rest_catalog import RestCatalog
     from stack.settings import free_port
 
-    one = RestCatalog(tmp_path_factory.mktemp("rest"), free_port())
-    try:
-        one.start()
+    with started(RestCatalog(tmp_path_factory.mktemp("rest"), free_port())) as one:
         yield one
-    finally:
-        one.stop()
 
 
 @pytest.fixture(scope="session")
@@ -127,12 +125,8 @@ def nessie(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nessie]:
     """A real Nessie server, one for each worker; each test has tables of its own there."""
     from tests.support.metastores.nessie import Nessie
 
-    one = Nessie(tmp_path_factory.mktemp("nessie"))
-    try:
-        one.start()
+    with started(Nessie(tmp_path_factory.mktemp("nessie"))) as one:
         yield one
-    finally:
-        one.stop()
 
 
 @pytest.fixture(scope="session")
@@ -141,12 +135,8 @@ def hive_metastore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HiveMet
     from stack.settings import free_port
     from tests.support.metastores.hive_metastore import HiveMetastore
 
-    one = HiveMetastore(tmp_path_factory.mktemp("hive"), free_port())
-    try:
-        one.start()
+    with started(HiveMetastore(tmp_path_factory.mktemp("hive"), free_port())) as one:
         yield one
-    finally:
-        one.stop()
 
 
 @pytest.fixture(scope="session")
@@ -155,12 +145,8 @@ def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moto]:
     from stack.settings import free_port
     from tests.support.metastores.glue import Moto
 
-    one = Moto(tmp_path_factory.mktemp("moto"), free_port())
-    try:
-        one.start()
+    with started(Moto(tmp_path_factory.mktemp("moto"), free_port())) as one:
         yield one
-    finally:
-        one.stop()
 
 
 @pytest.fixture(scope="session")
@@ -169,12 +155,8 @@ def schema_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Schema
     from stack.services.schema_registry import SchemaRegistry
     from stack.settings import free_port
 
-    one = SchemaRegistry(tmp_path_factory.mktemp("registry"), free_port())
-    try:
-        one.start()
+    with started(SchemaRegistry(tmp_path_factory.mktemp("registry"), free_port())) as one:
         yield one
-    finally:
-        one.stop()
 
 
 @pytest.fixture

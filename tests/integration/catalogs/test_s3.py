@@ -13,6 +13,7 @@ from pyarrow.fs import FileSelector, FileType, S3FileSystem
 from floe.exceptions import FloeError, Retryable
 from stack.services.object_store import REGION, ObjectStore
 from stack.settings import free_port
+from tests.support.metastores.server import started
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import ids, orders, read_ids
 from tests.support.runs.replacements import META, REPLACE
@@ -28,12 +29,8 @@ Make = Callable[..., Pipeline]
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
-    one = ObjectStore(tmp_path_factory.mktemp("store"), free_port())
-    try:
-        one.start()
+    with started(ObjectStore(tmp_path_factory.mktemp("store"), free_port())) as one:
         yield one
-    finally:
-        one.stop()
 
 
 @pytest.fixture

@@ -4,18 +4,12 @@ import time
 from typing import Any, Final
 
 from hive_metastore.ttypes import CheckLockRequest, LockState, ShowLocksRequest
-from pyiceberg.catalog import METADATA_LOCATION, TABLE_TYPE
 from pyiceberg.catalog.hive import HiveCatalog
-from pyiceberg.exceptions import NoSuchNamespaceError
 from pyiceberg.table import Table
-from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 from thrift.Thrift import TException
 
-from floe.catalogs.exceptions import TableUnsuitable
-from floe.catalogs.metadata_files import read_metadata
+from floe.catalogs.providers.database_tables import DatabaseTables
 from floe.catalogs.providers.hive.client import Metastore
-from floe.catalogs.providers.staged_commit import StagedCommit, committed_table
-from floe.catalogs.table_trust import check_table_properties
 from floe.config.catalogs.hive import LOCK_MAX_WAIT, LOCK_MIN_WAIT, LOCK_TIMEOUT, addresses
 
 _DEFAULTS: Final = {LOCK_TIMEOUT: "180000", LOCK_MIN_WAIT: "50", LOCK_MAX_WAIT: "5000"}
@@ -26,47 +20,18 @@ class LockHeld(Exception):
     """A table's lock was not free in time; nothing was committed."""
 
 
-class CheckedHiveCatalog(StagedCommit, HiveCatalog):
+class CheckedHiveCatalog(DatabaseTables, HiveCatalog):
     """The Hive catalog that floe opens instead of PyIceberg's."""
+
+    service = "Hive"
+    migration = "Migrate it (Spark's CALL system.migrate)"
 
     @staticmethod
     def _create_hive_client(properties: dict[str, str]) -> Metastore:  # type: ignore[override]
         return Metastore(addresses(properties["uri"]), properties.get("ugi"))
 
-    def create_namespace(self, namespace: str | Identifier, properties: Properties = EMPTY_DICT) -> None:
-        """Create a database. Raises NamespaceAlreadyExistsError, TableUnsuitable for a namespace in another."""
-        names = self.identifier_to_tuple(namespace)
-        if len(names) != 1:
-            msg = (
-                f"{'.'.join(names)!r} cannot be a namespace in Hive, which has databases without others in them: name the "
-                "table database.table"
-            )
-            raise TableUnsuitable(msg)
-        super().create_namespace(namespace, properties)
-
-    def list_tables(self, namespace: str | Identifier) -> list[Identifier]:
-        """List the Iceberg tables of a database. Raises NoSuchNamespaceError."""
-        if len(self.identifier_to_tuple(namespace)) != 1:
-            msg = f"Namespace does not exist: {namespace}"
-            raise NoSuchNamespaceError(msg)
-        return super().list_tables(namespace)
-
     def _convert_hive_into_iceberg(self, table: Any) -> Table:
-        name = (table.dbName, table.tableName)
-        location = table.parameters.get(METADATA_LOCATION)
-        if table.parameters.get(TABLE_TYPE, "").lower() != "iceberg" or not location:
-            msg = (
-                f"{'.'.join(name)!r} is in Hive and is no Iceberg table: nothing was committed to it. Migrate it (Spark's "
-                "CALL system.migrate), or give floe's table another name"
-            )
-            raise TableUnsuitable(msg)
-        known = committed_table()
-        if known is not None and known.metadata_location == location:
-            metadata = known.metadata  # a metadata file is written once, and never changed
-        else:
-            metadata = read_metadata(self._load_file_io(location=location).new_input(location))
-        check_table_properties(".".join(name), metadata.properties)
-        return Table(name, metadata, location, self._load_file_io(metadata.properties, location), self)
+        return self.table_at((table.dbName, table.tableName), table.parameters)
 
     def _wait_for_lock(self, database_name: str, table_name: str, lockid: int, open_client: Any) -> Any:
         """Wait for a lock that others hold, for a bounded time. Raises LockHeld, which says how it is released."""
