@@ -3,6 +3,7 @@
     FloeError
     └── JobError
         ├── InvalidRecord           one record; becomes a ``Rejected``, never leaves ``decode()``
+        │   ├── TransformRefused    a value that a transform cannot change
         │   ├── Malformed           not JSON, not UTF-8, not an object, too deep; not of its schema
         │   ├── Unconvertible       a value that its column cannot hold without loss
         │   ├── UnusableSchema      a schema that no record can be read by
@@ -47,6 +48,12 @@ class InvalidRecord(JobError):
 
 class Malformed(InvalidRecord):
     """The value is not one JSON object in UTF-8, or whatever else its converter reads."""
+
+
+class TransformRefused(InvalidRecord):
+    """A transform cannot change the value, or the key: the message says which field has what."""
+
+    stage = stages.TRANSFORM
 
 
 class UnusableSchema(InvalidRecord):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -13,21 +13,24 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
 from floe.config.keys.reader import Settings
-from floe.config.sections import transforms as config
-from floe.config.sections.transforms import TransformSpec, read_transforms, source_columns
+from floe.config.sections.transforms import TransformSpec, read_transforms, routing_steps, source_columns
+from floe.config.transforms import registry as config
 from floe.config.transforms.options import SourceColumnNames, TransformOptions
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Parsed
-from floe_job.source.record_batch import ParsedValues
+from floe_job.source.record_batch import ParsedValues, Records
 from floe_job.transform import registry
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.chain import Chain
+from floe_job.transform.readers import UNREAD, Readers
 from floe_job.transform.record_metadata import metadata_of
 from tests.support.job import own_transforms
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.own_transforms import has_field, label, steer
-from tests.support.job.transforms import metadata
+from tests.support.job.transforms import metadata, transform
 from tests.support.kafka.messages import PIECE, records, values_of
+
+READERS = Readers(UNREAD.values, lambda _, places: Parsed(ParsedValues([None] * len(places)), ()))
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Case:
 REGISTERED = {
     "metadata": Case(metadata(), bad=("text", 7, ["a"])),
     "metadata-nested": Case(metadata(nested=True, key=True, headers=True), bad=("text",)),
+    "replace-field": Case(transform("ReplaceField$Value", exclude="x", renames="id:number"), bad=("text", 7, ["a"])),
+    "replace-field-key": Case(transform("ReplaceField$Key", exclude="id")),
 }
 THROW_AWAY = {
     "own": Case(steer(), bad=({"do": "refuse"},), dropped=({"do": "drop"},)),
@@ -63,7 +68,11 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 def batch_of(values: Sequence[Any]) -> ParsedBatch:
     raw = [None if value is None else b"x" for value in values]
-    return ParsedBatch.of(records(PIECE, raw), Parsed(ParsedValues(values), ()))
+    return parsed_batch(records(PIECE, raw), values)
+
+
+def parsed_batch(source: Records, values: Sequence[Any]) -> ParsedBatch:
+    return replace(ParsedBatch.of(source, Parsed(ParsedValues(values), ())), readers=READERS)
 
 
 def as_records(spec: TransformSpec, batch: ParsedBatch) -> ParsedBatch:
@@ -83,13 +92,9 @@ def test_transform_every_registered_kind_has_a_case() -> None:
     assert set(registry.FAMILIES) == shown
 
 
-def test_transform_every_class_has_code_for_its_settings() -> None:
-    for one in config.TRANSFORMS.values():
-        problems: list[str] = []
-        options = one.read(problems, "transforms.x.", config.Properties())
-        assert not problems
-        assert options is not None
-        assert registry.family_of(options)
+def test_transform_every_class_has_a_case() -> None:
+    shown = {case.spec.type.rpartition(".")[2] for case in ALL.values()}
+    assert {one.simple_name for one in config.TRANSFORMS.values()} == shown
 
 
 def test_transform_spec_survives_pickle_with_its_rule(case: Case) -> None:
@@ -136,7 +141,7 @@ def test_transform_result_is_the_same_for_any_chunks(case: Case, size: int) -> N
     values, rejected, filtered = [], [], 0
     for start in range(0, len(given), size):
         end = min(start + size, len(given))
-        part = ParsedBatch.of(source.select(range(start, end)), Parsed(ParsedValues(given[start:end]), ()))
+        part = parsed_batch(source.select(range(start, end)), given[start:end])
         done = as_records(case.spec, part)
         values += list(done.values)
         rejected += [start + one.index for one in done.rejected]
@@ -189,8 +194,15 @@ def test_chain_of_columns_needs_no_whole_records() -> None:
 
 
 def test_chain_changes_routing_where_one_step_may() -> None:
-    assert not Chain.of([metadata(), label()]).changes_routing
-    assert Chain.of([metadata(), steer()]).changes_routing
+    assert routing_steps([metadata(), label()], "none", "") == []
+    assert len(routing_steps([metadata(), steer(), label()], "none", "")) == 2
+
+
+def test_chain_changes_routing_where_one_step_writes_the_route() -> None:
+    chain = [transform("ReplaceField$Value", renames="a:b")]
+    assert routing_steps(chain, "none", "") == routing_steps(chain, "field", "c") == []
+    assert routing_steps(chain, "header", "a") == routing_steps(chain, "key", "a") == []
+    assert len(routing_steps(chain, "field", "a")) == len(routing_steps(chain, "field", "b")) == 1
 
 
 def test_chain_source_columns_are_those_added_behind_all() -> None:
@@ -296,7 +308,9 @@ def test_transform_class_is_registered_by_one_line() -> None:
 
 def test_transform_unknown_key_is_refused_with_the_known() -> None:
     _, problems = read(transforms="s", transforms__s__type="Steer", transforms__s__mak="m")
-    assert problems == ["unknown key 'transforms.s.mak': Steer has type, mark and no other"]
+    assert problems == [
+        "unknown key 'transforms.s.mak': Steer has type, mark and no other; did you mean transforms.s.mark?"
+    ]
 
 
 def test_transform_condition_is_read_by_its_name() -> None:

@@ -103,7 +103,7 @@ class Connector:
         It does not contain transforms that neither filter records nor change what records are routed by.
         """
         settings = self.table(table)
-        steps = routing_steps(self.transforms)
+        steps = routing_steps(self.transforms, self.routing.by, self.routing.name)
         if not steps:
             return self.routing.rule(settings, topic)
         # a record may get another topic, so all topics of the table count

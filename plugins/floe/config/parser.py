@@ -112,7 +112,7 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
                 routing.template, () if renames_topics(transforms) else topics, settings.text(DEAD_LETTER_TABLE)
             )
         )
-    key_converter = read_key_converter(settings, routing)
+    key_converter = read_key_converter(settings, routing, transforms)
     registry_conn_id = _read_registry_conn_id(settings, value_converter, key_converter)
     interval = settings.integer("iceberg.control.commit.interval-ms")
     if interval < 1000:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyiceberg.schema import Schema
@@ -44,9 +44,12 @@ class Decoded:
 
 @dataclass(frozen=True)
 class Parsed:
-    """Whole values, one for each record; None for a tombstone, and for what was rejected."""
+    """Whole values, one for each record; None for a tombstone, and for what was rejected.
 
-    values: ParsedValues
+    ``values``: a ``ParsedValues``, or of formats with schemas ``convert.typed.whole.values.TypedColumns``.
+    """
+
+    values: Any
     rejected: tuple[Rejected, ...]
 
 

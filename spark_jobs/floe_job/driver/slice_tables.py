@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from floe.config import Connector
+from floe.config.sections.transforms import reads_keys
 from floe.model.dead_letters import DeadLetterOffsets
 from floe_job.contract.target import TableTarget
 from floe_job.contract.task import RouteRules
@@ -72,6 +73,7 @@ class SliceTables:
     def route_rules(self, job: SliceJob) -> RouteRules:
         """Return what tasks need to route."""
         connector = job.connector
+        needs_keys = connector.routing.by == "key" or reads_keys(connector.transforms)
         return RouteRules(
             routing=connector.routing,
             tables=tuple((name, connector.table(name)) for name in connector.tables),
@@ -81,7 +83,7 @@ class SliceTables:
             closed=unknown_table_reason(connector) if self.are_all else None,
             redriven=job.slice.dead_letters if job.is_redrive else None,
             value_converter=connector.value_converter,
-            key_converter=connector.key_converter if connector.routing.by == "key" else None,
+            key_converter=connector.key_converter if needs_keys else None,
             transforms=connector.transforms,
         )
 

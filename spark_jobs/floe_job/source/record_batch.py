@@ -25,11 +25,11 @@ class ParsedValues(list[Any]):
 class RecordChanges:
     """Records as routing and tables see them after the transforms: the same place in each column is the same record.
 
-    ``keys``, ``headers`` and ``timestamps`` (epoch ms) are None where no transform changed any.
+    ``values``, ``keys``, ``headers`` and ``timestamps`` (epoch ms) are None where no transform read or changed any.
     """
 
     topic: str
-    values: ParsedValues
+    values: Any = None
     keys: Sequence[bytes | None] | None = None
     headers: Sequence[Headers | None] | None = None
     timestamps: Sequence[int | None] | None = None
@@ -38,7 +38,7 @@ class RecordChanges:
         """Return those of some records, by index."""
         return RecordChanges(
             self.topic,
-            self.values.select(indices),
+            None if self.values is None else self.values.select(indices),
             None if self.keys is None else [self.keys[i] for i in indices],
             None if self.headers is None else [self.headers[i] for i in indices],
             None if self.timestamps is None else [self.timestamps[i] for i in indices],
@@ -71,7 +71,8 @@ class Records:
     @property
     def content(self) -> Sequence[Any] | ParsedValues:
         """The values that become rows."""
-        return self.bytes_of_values if self.changes is None else self.changes.values
+        changed = None if self.changes is None else self.changes.values
+        return self.bytes_of_values if changed is None else changed
 
     @property
     def bytes_of_values(self) -> Sequence[Any]:

@@ -37,6 +37,7 @@ from floe_job.source.range_reader import RangeReader
 from floe_job.source.record_batch import Records
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.chain import Chain
+from floe_job.transform.readers import Readers
 from floe_job.write.table_rows import TableRows
 
 log = logging.getLogger(__name__)
@@ -98,6 +99,7 @@ class _TaskRun:
         self._collector = DeadLetterCollector(task.dead_letters, task.index, self._budget)
         self._send_queue = SendQueue(task.index, task.writers) if task.writers else None
         self._chain = Chain.of(task.routes.transforms)
+        self._readers = Readers.of(task, self._converters, self._key_lookups)
         self._shared_decoder = SharedDecoder.of(task.targets, task.routes, self._converters)
         self._deliveries = 0
         self._bad = BadRecordCollector()
@@ -170,7 +172,7 @@ class _TaskRun:
         """Parse and transform records, tombstones too, and pass what is left to the tables, some at a time."""
         relevant = self._router.relevant(records)
         counts = RangeCounts(filtered=len(records) - len(relevant))
-        for batch in self._chain.batches(relevant, self._converters):
+        for batch in self._chain.batches(relevant, self._readers):
             counts += self._take_batch(batch)
         return counts
 

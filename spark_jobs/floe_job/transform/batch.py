@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Parsed
+from floe_job.convert.typed.whole.values import TypedColumns
+from floe_job.exceptions import TransformRefused
 from floe_job.source.messages import Headers
 from floe_job.source.record_batch import ParsedValues, RecordChanges, Records
 from floe_job.stages import TRANSFORM
+from floe_job.transform.columns import both, joined_values, some
+from floe_job.transform.keys import key_bytes
+from floe_job.transform.readers import UNREAD, Readers
 
-REFUSED = "TransformRefused"
+REFUSED = TransformRefused.__name__
 """The error name of records that a transform refuses."""
 
 
@@ -22,29 +28,69 @@ class ParsedBatch:
     """A batch of records in a chain of transforms: the same place in each column is the same record.
 
     ``source``: the records as Kafka has them, which dead letters keep. ``places``: which of them are left, ascending.
-    ``values``: parsed; None is a tombstone. ``topics``, ``keys``, ``headers``, ``timestamps`` (epoch ms): None as long as no
-    transform changed them. ``rejected``: by their index in ``source``. ``filtered``: how many were left out.
+    ``values``: None until a transform asks for them, then parsed; a value of None is a tombstone. ``topics``, ``headers``,
+    ``timestamps`` (epoch ms): None as long as no transform changed them. ``parsed_keys``: None until a transform asks for
+    them; ``has_other_keys``: whether one changed them. ``rejected``: by their index in ``source``. ``filtered``: how many
+    were left out. ``readers``: what reads values and keys.
     """
 
     source: Records
     places: Sequence[int]
-    values: ParsedValues
+    values: Any = None
     topics: Sequence[str] | None = None
-    keys: Sequence[Any] | None = None
+    parsed_keys: Any = None
+    has_other_keys: bool = False
     headers: Sequence[Headers | None] | None = None
     timestamps: Sequence[int | None] | None = None
     rejected: tuple[Rejected, ...] = ()
     filtered: int = 0
+    readers: Readers = field(default=UNREAD, compare=False)
 
     @classmethod
     def of(cls, source: Records, parsed: Parsed) -> ParsedBatch:
         """Start with records and their parsed values."""
-        refused = {one.index for one in parsed.rejected}
-        places = [index for index in range(len(source)) if index not in refused]
-        return cls(source, places, parsed.values.select(places), rejected=parsed.rejected)
+        return cls(source, range(len(source)))._with_values(parsed)
+
+    @classmethod
+    def unread(cls, source: Records, readers: Readers) -> ParsedBatch:
+        """Start with records whose values are parsed once a transform asks for them."""
+        return cls(source, range(len(source)), readers=readers)
 
     def __len__(self) -> int:
         return len(self.places)
+
+    # -- what is parsed only where a transform asks for it ------------------------------------------------------------------
+
+    def with_values(self) -> ParsedBatch:
+        """Return the batch with its values parsed; those that cannot be are rejected."""
+        if self.values is not None:
+            return self
+        return self._with_values(self.readers.values(self.source, self.places))
+
+    def with_objects(self) -> ParsedBatch:
+        """Return the batch with its values as Python's objects, a ``ParsedValues``."""
+        read = self.with_values()
+        return replace(read, values=read.values.objects()) if isinstance(read.values, TypedColumns) else read
+
+    def with_keys(self) -> ParsedBatch:
+        """Return the batch with its keys parsed, as objects; records whose key cannot be are rejected."""
+        if self.parsed_keys is not None:
+            return self
+        parsed = self.readers.keys(self.source, self.places)
+        keys = parsed.values.objects() if isinstance(parsed.values, TypedColumns) else parsed.values
+        return replace(self, parsed_keys=keys)._without(parsed.rejected)
+
+    def _with_values(self, parsed: Parsed) -> ParsedBatch:
+        return replace(self, values=parsed.values)._without(parsed.rejected)
+
+    def _without(self, rejected: Sequence[Rejected]) -> ParsedBatch:
+        """Leave out records that a converter rejected, by their place in this batch."""
+        if not rejected:
+            return self
+        gone = {one.index for one in rejected}
+        placed = tuple(one.at(self.places[one.index]) for one in rejected)
+        left = self.select([row for row in range(len(self)) if row not in gone])
+        return replace(left, rejected=(*self.rejected, *placed))
 
     # -- what records have besides their value ------------------------------------------------------------------------
 
@@ -62,10 +108,6 @@ class ParsedBatch:
         """Return the current topic of each."""
         return [self.source.topic] * len(self) if self.topics is None else self.topics
 
-    def read_keys(self) -> Sequence[Any]:
-        """Return the current key of each: bytes, where no transform changed it."""
-        return self.source.messages.select(self.places).keys() if self.keys is None else self.keys
-
     def read_headers(self) -> Sequence[Headers | None]:
         """Return the current headers of each; None where they cannot be read."""
         return self.source.messages.select(self.places).headers() if self.headers is None else self.headers
@@ -74,113 +116,124 @@ class ParsedBatch:
         """Return the current time of each."""
         return self.source.messages.select(self.places).timestamps() if self.timestamps is None else self.timestamps
 
-    def key_bytes(self) -> list[bytes | None]:
+    def key_bytes(self) -> Sequence[bytes | None]:
         """Return the current key of each in bytes; a key that a transform changed is written as text or else as JSON."""
-        return [_key_bytes(key) for key in self.read_keys()]
+        if not self.has_other_keys:
+            return self.source.messages.select(self.places).keys()
+        return [key_bytes(key) for key in self.parsed_keys]
+
+    @property
+    def is_tombstone(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Whether each has no value now."""
+        if isinstance(self.values, TypedColumns):
+            return ~self.values.present
+        if self.values is not None:
+            return np.array([value is None for value in self.values], np.bool_)
+        found = np.ones(len(self.source), np.bool_)
+        found[self.source.values.present()] = False
+        return found[np.asarray(self.places, np.int64)]
 
     # -- what transforms do -------------------------------------------------------------------------------------------
 
     def changed(self, **columns: Any) -> ParsedBatch:
         """Return the batch with other ``values``, ``topics``, ``keys``, ``headers`` or ``timestamps``, one for each record.
 
-        Raises ValueError for a column of another length.
+        Values and keys that are a plain list have no schemas. Raises ValueError for a column of another length.
         """
         wrong = {name: len(column) for name, column in columns.items() if len(column) != len(self)}
         if wrong:
             problem = f"a transform gave {wrong} for {len(self)} records"
             raise ValueError(problem)
-        if "values" in columns:
-            columns["values"] = ParsedValues(columns["values"])
+        if "keys" in columns:
+            columns |= {"parsed_keys": columns.pop("keys"), "has_other_keys": True}
+        for name in columns.keys() & {"values", "parsed_keys"}:
+            if not isinstance(columns[name], ParsedValues | TypedColumns):
+                columns[name] = ParsedValues(columns[name])
         return replace(self, **columns)
 
     def filter(self, is_kept: Sequence[bool]) -> ParsedBatch:
         """Leave out the others: they are counted as filtered."""
-        kept = [row for row, keep in enumerate(is_kept) if keep]
+        kept = np.flatnonzero(np.asarray(is_kept, np.bool_)).tolist()
         return replace(self.select(kept), filtered=self.filtered + len(self) - len(kept))
 
     def reject(self, reasons: Mapping[int, str], error: str = REFUSED) -> ParsedBatch:
         """Refuse records, by their place in this batch: they become dead letters, whole, as Kafka has them."""
-        if not reasons:
-            return self
-        refused = tuple(Rejected(self.places[row], TRANSFORM, reasons[row], error) for row in sorted(reasons))
-        left = self.select([row for row in range(len(self)) if row not in reasons])
-        return replace(left, rejected=(*self.rejected, *refused))
+        return self._without([Rejected(row, TRANSFORM, reasons[row], error) for row in sorted(reasons)])
 
     def select(self, rows: Sequence[int]) -> ParsedBatch:
         """Return some of the records, by their place in this batch, in ascending order."""
+        if len(rows) == len(self):
+            return self
         return replace(
             self,
             places=[self.places[row] for row in rows],
-            values=self.values.select(rows),
-            topics=_some(self.topics, rows),
-            keys=_some(self.keys, rows),
-            headers=_some(self.headers, rows),
-            timestamps=_some(self.timestamps, rows),
+            values=None if self.values is None else self.values.select(rows),
+            topics=some(self.topics, rows),
+            parsed_keys=None if self.parsed_keys is None else self.parsed_keys.select(rows),
+            headers=some(self.headers, rows),
+            timestamps=some(self.timestamps, rows),
         )
 
     def parted(self, is_in: Sequence[bool]) -> tuple[ParsedBatch, ParsedBatch]:
         """Split the records in two: the first batch has all that was counted and rejected so far."""
-        chosen = self.select([row for row, is_own in enumerate(is_in) if is_own])
-        others = self.select([row for row, is_own in enumerate(is_in) if not is_own])
+        mask = np.asarray(is_in, np.bool_)
+        chosen, others = self.select(np.flatnonzero(mask).tolist()), self.select(np.flatnonzero(~mask).tolist())
         return chosen, replace(others, rejected=(), filtered=0)
 
     def joined(self, other: ParsedBatch) -> ParsedBatch:
         """Join two parts again, in the records' order."""
-        places = [*self.places, *other.places]
-        order = sorted(range(len(places)), key=places.__getitem__)
-        both = replace(
-            self,
-            places=places,
-            values=ParsedValues([*self.values, *other.values]),
-            topics=_both(self, other, "topics"),
-            keys=_both(self, other, "keys"),
-            headers=_both(self, other, "headers"),
-            timestamps=_both(self, other, "timestamps"),
-            rejected=(*self.rejected, *other.rejected),
-            filtered=self.filtered + other.filtered,
+        if not len(other):
+            return replace(self, rejected=(*self.rejected, *other.rejected), filtered=self.filtered + other.filtered)
+        mine, theirs = self, other
+        if (mine.values is None) != (theirs.values is None):
+            mine, theirs = mine.with_values(), theirs.with_values()
+        if (mine.parsed_keys is None) != (theirs.parsed_keys is None):
+            mine, theirs = mine.with_keys(), theirs.with_keys()
+        order = np.argsort(np.array([*mine.places, *theirs.places], np.int64), kind="stable")
+        return replace(
+            mine,
+            places=both(mine.places, theirs.places, order),
+            values=joined_values(mine.values, theirs.values, order),
+            topics=both(mine.read_topics(), theirs.read_topics(), order) if mine._either(theirs, "topics") else None,
+            parsed_keys=joined_values(mine.parsed_keys, theirs.parsed_keys, order),
+            has_other_keys=mine.has_other_keys or theirs.has_other_keys,
+            headers=both(mine.read_headers(), theirs.read_headers(), order)
+            if mine._either(theirs, "headers")
+            else None,
+            timestamps=both(mine.read_timestamps(), theirs.read_timestamps(), order)
+            if mine._either(theirs, "timestamps")
+            else None,
+            rejected=(*mine.rejected, *theirs.rejected),
+            filtered=mine.filtered + theirs.filtered,
         )
-        return both.select(order)
+
+    def _either(self, other: ParsedBatch, name: str) -> bool:
+        return getattr(self, name) is not None or getattr(other, name) is not None
 
     # -- results ------------------------------------------------------------------------------------------------------
 
     def rejected_by_stage(self) -> tuple[list[Rejected], list[Rejected]]:
-        """Return what the converter refused, and what transforms refused."""
+        """Return what converters refused, and what transforms refused."""
         by_transforms = [one for one in self.rejected if one.stage == TRANSFORM]
         return [one for one in self.rejected if one.stage != TRANSFORM], by_transforms
 
     @property
     def tombstones(self) -> int:
         """How many records have no value now: they have no row."""
-        return sum(value is None for value in self.values)
+        return int(np.count_nonzero(self.is_tombstone))
 
     def by_topic(self) -> Iterator[Records]:
         """Yield the records that have a value as they are to be routed, those of each topic together."""
+        present = np.flatnonzero(~self.is_tombstone).tolist()
         rows_of: dict[str, list[int]] = {}
-        for row, (topic, value) in enumerate(zip(self.read_topics(), self.values, strict=True)):
-            if value is not None:
-                rows_of.setdefault(topic, []).append(row)
+        if self.topics is None:
+            rows_of[self.source.topic] = present
+        else:
+            for row in present:
+                rows_of.setdefault(self.topics[row], []).append(row)
         for topic, rows in rows_of.items():
-            changed_rows = self.select(rows)
-            keys = None if changed_rows.keys is None else changed_rows.key_bytes()
-            yield self.source.select(changed_rows.places).changed(
-                RecordChanges(topic, changed_rows.values, keys, changed_rows.headers, changed_rows.timestamps)
-            )
-
-
-def _some(column: Sequence[Any] | None, rows: Sequence[int]) -> Sequence[Any] | None:
-    return None if column is None else [column[row] for row in rows]
-
-
-def _both(first: ParsedBatch, other: ParsedBatch, name: str) -> Sequence[Any] | None:
-    """Return a column of two batches; one that neither has changed stays unread."""
-    if getattr(first, name) is None and getattr(other, name) is None:
-        return None
-    return [*getattr(first, f"read_{name}")(), *getattr(other, f"read_{name}")()]
-
-
-def _key_bytes(key: Any) -> bytes | None:
-    """Write a key that a transform changed as a converter of JSON would: text as it is, all else as compact JSON."""
-    if key is None or isinstance(key, bytes):
-        return key
-    text = key if isinstance(key, str) else json.dumps(key, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")
+            if rows:
+                changed = self.select(rows)
+                keys = list(changed.key_bytes()) if changed.has_other_keys else None
+                changes = RecordChanges(topic, changed.values, keys, changed.headers, changed.timestamps)
+                yield self.source.select(changed.places).changed(changes)

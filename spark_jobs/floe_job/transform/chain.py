@@ -9,14 +9,14 @@ from functools import partial
 import pyarrow as pa
 from pyiceberg.schema import Schema
 
-from floe.config.sections.transforms import TransformSpec, routing_steps, source_columns, split_chain
+from floe.config.sections.transforms import TransformSpec, source_columns, split_chain
 from floe.config.transforms.options import SourceColumnNames, TransformOptions
-from floe_job.convert.base import Converters
 from floe_job.schema.evolution import Path
 from floe_job.schema.proposal import Proposal
 from floe_job.source.record_batch import Records
-from floe_job.transform.base import ColumnTransform, Predicate, RecordTransform, Refusal
+from floe_job.transform.base import ColumnTransform, Predicate, Reads, RecordTransform, Refusal
 from floe_job.transform.batch import ParsedBatch
+from floe_job.transform.readers import Readers
 from floe_job.transform.record_metadata import RecordMetadata
 from floe_job.transform.registry import family_of, predicate_of
 
@@ -24,18 +24,25 @@ from floe_job.transform.registry import family_of, predicate_of
 @dataclass(frozen=True)
 class _Step:
     transform: RecordTransform
+    reads: Reads
+    reads_keys: bool
     predicate: Predicate | None
     negate: bool
 
     @classmethod
     def of(cls, spec: TransformSpec) -> _Step:
         predicate = None if spec.predicate is None else predicate_of(spec.predicate)
-        return cls(family_of(spec.options).records(spec.options), predicate, spec.negate)
+        family = family_of(spec.options)
+        return cls(family.records(spec.options), family.reads, spec.options.reads_keys, predicate, spec.negate)
 
     def apply(self, batch: ParsedBatch) -> ParsedBatch:
+        if self.reads is not Reads.NOTHING:
+            batch = batch.with_values() if self.reads is Reads.COLUMNS else batch.with_objects()
+        if self.reads_keys:
+            batch = batch.with_keys()
         if self.predicate is None:
             return self.transform.apply(batch)
-        chosen, others = batch.parted([holds is not self.negate for holds in self.predicate.test(batch)])
+        chosen, others = batch.parted([bool(holds) is not self.negate for holds in self.predicate.test(batch)])
         return self.transform.apply(chosen).joined(others) if len(chosen) else batch
 
 
@@ -63,11 +70,6 @@ class Chain:
         return not self._steps
 
     @property
-    def changes_routing(self) -> bool:
-        """Whether it is part of the route hash."""
-        return bool(routing_steps(self._specs))
-
-    @property
     def source_columns(self) -> tuple[SourceColumnNames, ...]:
         """Where rows may have topic, partition and offset of their records."""
         return source_columns(self._specs)
@@ -80,12 +82,19 @@ class Chain:
             batch = step.apply(batch)
         return batch
 
-    def batches(self, records: Records, converters: Converters) -> Iterator[ParsedBatch]:
-        """Parse records, tombstones too, and apply the transforms that see them, to some at a time."""
-        size = max(1, PARSED_BYTES * len(records) // max(1, records.values.nbytes))
+    @property
+    def reads_keys(self) -> bool:
+        """Whether a transform has to see parsed keys."""
+        return any(step.reads_keys for step in self._steps)
+
+    def batches(self, records: Records, readers: Readers) -> Iterator[ParsedBatch]:
+        """Apply the transforms that see records to them, tombstones too; some at a time, where their values are parsed."""
+        size = max(1, len(records))
+        if any(step.reads is not Reads.NOTHING for step in self._steps):
+            size = max(1, PARSED_BYTES * len(records) // max(1, records.values.nbytes))
         for start in range(0, len(records), size):
-            some = records.select(range(start, min(start + size, len(records))))
-            yield self.apply(ParsedBatch.of(some, converters.whole(some.bytes_of_values)))
+            some = records.select(range(start, min(start + size, len(records)))) if size < len(records) else records
+            yield self.apply(ParsedBatch.unread(some, readers))
 
     def columns_of(self, schema: Schema | None, *, fold: bool) -> ColumnTransform:
         """Make what adds the columns to one table; with ``fold`` regardless of case. Raises UnsupportedColumn."""

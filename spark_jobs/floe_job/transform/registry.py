@@ -1,35 +1,22 @@
 """Which code implements which transform settings."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from floe.config.sections.transforms import PredicateSpec
+from floe.config.sections.predicates import PredicateSpec
 from floe.config.transforms.kafka_metadata import KafkaMetadata
 from floe.config.transforms.options import TransformOptions
-from floe_job.transform.base import ColumnTransform, Predicate, RecordTransform
+from floe_job.transform.base import Predicate
+from floe_job.transform.family import Family
+from floe_job.transform.kafka.registry import KAFKA
 from floe_job.transform.kafka_metadata.columns import MetadataColumns
 from floe_job.transform.kafka_metadata.records import MetadataRecords
-
-
-@dataclass(frozen=True)
-class Family:
-    """A kind of transform. ``records``: makes a transform from its settings.
-
-    ``columns``: for columnar settings, makes one transform from all of them in a chain, as ``MetadataColumns`` is made.
-    """
-
-    records: Callable[[Any], RecordTransform]
-    columns: Callable[..., ColumnTransform] | None = None
-
+from floe_job.transform.predicates import PREDICATES
 
 FAMILIES: Final[dict[type[TransformOptions], Family]] = {
     KafkaMetadata: Family(MetadataRecords, MetadataColumns),
+    **KAFKA,
 }
-"""By the class of the settings. Another transform needs a line here, and one in ``floe.config.sections.transforms``."""
-
-PREDICATES: Final[dict[str, Callable[[PredicateSpec], Predicate]]] = {}
-"""By the Java class."""
+"""By the class of the settings. Another transform needs a line here, and one in ``floe.config.transforms.registry``."""
 
 
 def family_of(options: TransformOptions) -> Family:

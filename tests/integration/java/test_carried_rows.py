@@ -18,7 +18,7 @@ from floe.config.properties import Properties
 from floe_job.convert.base import Converters
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.registry import converters_of
-from floe_job.convert.typed.parsed import TypedValues
+from floe_job.convert.typed.whole.values import TypedColumns
 from floe_job.schema.rules import ColumnRules
 from tests.support.avro import varint
 from tests.support.java.carried import envelope
@@ -50,9 +50,9 @@ def ask() -> Iterator[Ask]:
 def carried(converters: Converters, records: list[bytes]) -> dict[int, bytes]:
     """Return the envelopes of records by place, without those that have a number that JSON has not."""
     values = converters.whole(records).values
-    assert isinstance(values, TypedValues)
+    assert isinstance(values, TypedColumns)
     found = {}
-    for place, (schema, value) in enumerate(zip(values.schemas, values, strict=True)):
+    for place, (schema, value) in enumerate(zip(values.objects().schemas, values, strict=True)):
         assert schema is not None
         try:
             found[place] = envelope(schema, value)

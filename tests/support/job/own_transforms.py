@@ -12,9 +12,10 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 
 from floe.config.properties import Properties
-from floe.config.sections import transforms as config
-from floe.config.sections.transforms import PredicateSpec, TransformSpec
-from floe.config.transforms.options import TransformClass, TransformOptions
+from floe.config.sections.predicates import PredicateSpec
+from floe.config.sections.transforms import TransformSpec
+from floe.config.transforms import registry as config
+from floe.config.transforms.options import By, PredicateClass, TransformClass, TransformOptions
 from floe_job.schema.evolution import Path
 from floe_job.schema.proposal import Proposal
 from floe_job.transform import registry
@@ -85,8 +86,11 @@ class Label(TransformOptions):
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
 
+    def changes_routing(self, by: By, name: str) -> bool:
+        return False
+
     @property
-    def changes_routing(self) -> bool:
+    def renames_topic(self) -> bool:
         return False
 
 
@@ -146,6 +150,9 @@ class HasField:
         return [isinstance(value, dict) and self._name in value for value in batch.values]
 
 
+HAS_FIELD = PredicateClass("example.HasField", ("name",), lambda problems, prefix, keys: None)
+
+
 def has_field(name: str) -> PredicateSpec:
     return PredicateSpec("p", "example.HasField", Properties({"name": name}))
 
@@ -157,7 +164,7 @@ def register(monkeypatch: pytest.MonkeyPatch) -> None:
     """Add all of them, each by one line in each registry."""
     monkeypatch.setitem(config.TRANSFORMS, STEER.name, STEER)
     monkeypatch.setitem(config.TRANSFORMS, LABEL.name, LABEL)
-    monkeypatch.setitem(config.PREDICATES, "example.HasField", ("name",))
+    monkeypatch.setitem(config.PREDICATES, HAS_FIELD.name, HAS_FIELD)
     monkeypatch.setitem(registry.FAMILIES, Steering, Family(Steer))
     monkeypatch.setitem(registry.FAMILIES, Label, Family(LabelRecords, LabelColumns))
     monkeypatch.setitem(registry.PREDICATES, "example.HasField", HasField)

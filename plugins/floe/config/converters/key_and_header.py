@@ -3,6 +3,7 @@
 A connector is not refused for one that nothing needs: it is noted that its keys have no effect.
 """
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from floe.config.converters.base import ConverterSpec, prefix_of
@@ -12,6 +13,7 @@ from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
 from floe.config.registry.connection import KEY as CONNECTION
 from floe.config.sections.routing import BY, FIELD, Routing
+from floe.config.sections.transforms import TransformSpec
 
 DEFAULTS: Final[dict[str, str]] = {"header": "org.apache.kafka.connect.storage.SimpleHeaderConverter"}
 """The class of a role for which none is given: Kafka Connect has one for headers."""
@@ -21,11 +23,23 @@ _BYTES: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
 _SHOWN_CHARACTERS: Final = 200
 
 
-def read_key_converter(settings: Settings, routing: Routing) -> ConverterSpec | None:
+def read_key_converter(
+    settings: Settings, routing: Routing, transforms: Sequence[TransformSpec] = ()
+) -> ConverterSpec | None:
     """Read the converter of keys. Where nothing needs them decoded, one that floe cannot use is None, and no problem."""
+    reader = next((spec for spec in transforms if spec.options.reads_keys), None)
+    if reader is not None and not (routing.by == "key" and routing.path):
+        if settings.text(_KEY):
+            return read_converter(settings, "key")
+        settings.problems.append(
+            f"transform {reader.alias!r} reads keys, but no {_KEY} is given, neither by the connector nor by "
+            f"{settings.worker}: name the class that the keys are written for"
+        )
+        return None
     if routing.by != "key":
         settings.warnings.extend(
-            f"{key[:_SHOWN_CHARACTERS]} has no effect: keys are copied as they are, and {BY} is not key"
+            f"{key[:_SHOWN_CHARACTERS]} has no effect: keys are copied as they are, {BY} is not key, and no transform "
+            "reads them"
             for key in settings.properties
             if (key == _KEY or key.startswith(f"{_KEY}.")) and settings.is_own(key)
         )

@@ -8,6 +8,7 @@ from floe.config.keys.reader import Settings
 from floe.config.names import has_control_characters, plain_problem
 from floe.config.sections.table_template import PLACEHOLDER, TOPIC, VALUE, _Named, is_name, may_name, topic_part
 from floe.config.sections.tables import REGEX, STATIC, TOPICS, Tables, TableSettings
+from floe.config.transforms.options import By
 
 DYNAMIC = "iceberg.tables.dynamic-enabled"
 FIELD = "iceberg.tables.route-field"
@@ -15,7 +16,6 @@ BY, HEADER, TEMPLATE, NAMESPACE = "floe.route.by", "floe.route.header", "floe.ro
 ON_UNROUTABLE, MAX_NEW_TABLES = "floe.route.on-unroutable", "floe.route.max-new-tables"
 
 
-By = Literal["none", "field", "header", "key"]
 Unroutable = Literal["fail", "dead-letter", "drop"]
 
 _BY = ("field", "header", "key")
@@ -52,6 +52,11 @@ class Routing:
         """The namespace of all tables that records name; None if records name it too."""
         namespace = (self.template or "").rpartition(".")[0]
         return None if not namespace or "{" in namespace else namespace
+
+    @property
+    def name(self) -> str:
+        """The header, or the first name of the path; "" for whole keys, and for records that need no route value."""
+        return self.header or next(iter(self.path), "")
 
     @property
     def is_by_value(self) -> bool:

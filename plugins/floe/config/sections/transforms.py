@@ -6,36 +6,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from floe.config.keys.reader import Settings
-from floe.config.keys.values import InvalidValue, parse_boolean, parse_list
+from floe.config.keys.spelling import is_like, nearest_of
 from floe.config.properties import Properties
-from floe.config.transforms.kafka_metadata import KAFKA_METADATA
-from floe.config.transforms.options import SourceColumnNames, TransformClass, TransformOptions
-
-TRANSFORMS: Final[dict[str, TransformClass]] = {
-    "org.apache.iceberg.connect.transforms.KafkaMetadataTransform": KAFKA_METADATA,
-    "io.tabular.iceberg.connect.transforms.KafkaMetadataTransform": KAFKA_METADATA,
-}
-"""The reader of the settings of each Java class. A new transform needs a line here, and one in ``floe_job``."""
-
-PREDICATES: Final[dict[str, tuple[str, ...]]] = {}
-"""The keys of each predicate's class. While there is none, the table of keys refuses ``predicates`` by name."""
+from floe.config.sections.predicates import NEGATE, PREDICATE, PredicateSpec, predicate_of, read_predicates
+from floe.config.transforms.options import SIDES, By, SourceColumnNames, TransformClass, TransformOptions
+from floe.config.transforms.registry import TRANSFORMS
 
 NAMES = "transforms"
-_PREDICATES = "predicates"
-_PACKAGES = ("org.apache.iceberg.connect.transforms.", "io.tabular.iceberg.connect.transforms.", "")
-_LATER = ("CopyValue", "DmsTransform", "DebeziumTransform", "JsonToMapTransform", "MongoDebeziumTransform")
-_TYPE, _PREDICATE, _NEGATE = "type", "predicate", "negate"
-_CONDITIONS = (_PREDICATE, _NEGATE)
+_TYPE: Final = "type"
 _SHOWN_CHARACTERS = 100
-
-
-@dataclass(frozen=True)
-class PredicateSpec:
-    """A condition on records. ``type``: the Java class; ``options``: its keys."""
-
-    alias: str
-    type: str
-    options: Properties = Properties()  # noqa: RUF009 - immutable
 
 
 @dataclass(frozen=True)
@@ -68,15 +47,23 @@ def split_chain(specs: Sequence[TransformSpec]) -> tuple[Sequence[TransformSpec]
     return specs[:end], specs[end:]
 
 
-def routing_steps(specs: Sequence[TransformSpec]) -> list[dict[str, Any]]:
-    """Return as JSON the part of a chain that decides where records go: up to the last such transform, or nothing."""
-    end = next((i for i in range(len(specs), 0, -1) if specs[i - 1].options.changes_routing), 0)
+def routing_steps(specs: Sequence[TransformSpec], by: By, name: str) -> list[dict[str, Any]]:
+    """Return as JSON the part of a chain that decides where records go: up to the last such transform, or nothing.
+
+    ``by``, ``name``: what records are routed by, see ``TransformOptions.changes_routing``.
+    """
+    end = next((i for i in range(len(specs), 0, -1) if specs[i - 1].options.changes_routing(by, name)), 0)
     return [spec.to_json() for spec in specs[:end]]
 
 
 def renames_topics(specs: Sequence[TransformSpec]) -> bool:
     """Say whether a chain may give records another topic."""
     return any(spec.options.renames_topic for spec in specs)
+
+
+def reads_keys(specs: Sequence[TransformSpec]) -> bool:
+    """Say whether a chain has to see the records' keys, as the key converter reads them."""
+    return any(spec.options.reads_keys for spec in specs)
 
 
 def source_columns(specs: Sequence[TransformSpec]) -> tuple[SourceColumnNames, ...]:
@@ -106,7 +93,7 @@ def read_transforms(settings: Settings) -> tuple[TransformSpec, ...]:
     )
     unique = tuple(name for name in dict.fromkeys(names) if 0 < len(name) <= _SHOWN_CHARACTERS)
     owned = _owned(settings, unique)
-    predicates = _read_predicates(settings) if PREDICATES else {}
+    predicates = read_predicates(settings)
     specs = [_read_transform(settings, name, owned[name], predicates) for name in unique]
     read = tuple(spec for spec in specs if spec is not None)
     _check_columns(settings, read)
@@ -166,8 +153,7 @@ def _read_transform(
         return None
     settings.problems.extend(_key_problems(prefix, found, keys))
     options = found.read(settings.problems, prefix, keys)
-    predicate = _predicate_of(settings, prefix, keys, predicates) if PREDICATES else None
-    negate = predicate is not None and _negate(settings, prefix, keys)
+    predicate, negate = predicate_of(settings, prefix, keys, predicates)
     return None if options is None else TransformSpec(name, found.name, options, predicate, negate)
 
 
@@ -180,20 +166,26 @@ def _known() -> str:
 
 
 def _type_problem(name: str) -> str:
-    if any(name.removeprefix(package) in _LATER for package in _PACKAGES):
-        return "is not supported yet. Remove it, or transform upstream"
-    return f"is no transform that floe knows: it has {_known()}. Remove it, or transform upstream"
+    nearest = nearest_of(name.rpartition(".")[2], tuple(one.simple_name for one in TRANSFORMS.values()))
+    found = None if nearest is None else _class_of(nearest)
+    sided = next((_class_of(f"{name.rpartition('.')[2]}${side}") for side, _ in SIDES), None)
+    if sided is not None:
+        hint = f"write {sided.name}, or the same with another end"
+    elif found is not None and is_like(name.rpartition(".")[2], found.simple_name):
+        hint = f"did you mean {found.name}?"
+    else:
+        hint = "remove it, or transform upstream"
+    return f"is no transform that floe has: {hint}"
 
 
 def _key_problems(prefix: str, found: TransformClass, keys: Properties) -> Iterator[str]:
     known = (_TYPE, *found.keys)
     for key in keys:
-        if key in _CONDITIONS:
-            if not PREDICATES:
-                yield f"{prefix}{key} is not supported yet: predicates come with the other transforms. Remove it"
-        elif key not in known:
+        if key not in (*known, PREDICATE, NEGATE):
             shown = repr((prefix + key)[: 2 * _SHOWN_CHARACTERS])
-            yield f"unknown key {shown}: {found.simple_name} has {', '.join(known)} and no other"
+            nearest = nearest_of(key, found.keys)
+            hint = f"; did you mean {prefix}{nearest}?" if nearest and is_like(key, nearest) else ""
+            yield f"unknown key {shown}: {found.simple_name} has {', '.join(known)} and no other{hint}"
 
 
 def _check_columns(settings: Settings, specs: tuple[TransformSpec, ...]) -> None:
@@ -203,51 +195,3 @@ def _check_columns(settings: Settings, specs: tuple[TransformSpec, ...]) -> None
         for column, count in columns.items()
         if count > 1
     )
-
-
-# -- conditions -------------------------------------------------------------------------------------------------------
-
-
-def _read_predicates(settings: Settings) -> dict[str, PredicateSpec]:
-    """Read the conditions that transforms may name."""
-    read: dict[str, PredicateSpec] = {}
-    for alias in dict.fromkeys(parse_list(settings.properties.get(_PREDICATES, ""))):
-        prefix = f"{_PREDICATES}.{alias}."
-        keys = settings.properties.under(prefix)
-        name = keys.pop(_TYPE, "").strip()
-        full = next((one for one in PREDICATES if name in (one, one.rpartition(".")[2])), None)
-        if full is None:
-            known = ", ".join(PREDICATES)
-            settings.problems.append(
-                f"{prefix}{_TYPE} {name[:_SHOWN_CHARACTERS]!r} is no predicate that floe knows: it has {known}"
-            )
-            continue
-        settings.problems.extend(
-            f"unknown key {(prefix + key)[: 2 * _SHOWN_CHARACTERS]!r}: this predicate has "
-            f"{', '.join((_TYPE, *PREDICATES[full]))} and no other"
-            for key in keys
-            if key not in PREDICATES[full]
-        )
-        read[alias] = PredicateSpec(alias, full, Properties(keys))
-    return read
-
-
-def _predicate_of(
-    settings: Settings, prefix: str, keys: Properties, predicates: dict[str, PredicateSpec]
-) -> PredicateSpec | None:
-    alias = keys.get(_PREDICATE, "").strip()
-    if alias and alias not in predicates:
-        settings.problems.append(
-            f"{prefix}{_PREDICATE} {alias[:_SHOWN_CHARACTERS]!r} is none of {_PREDICATES}: name it there"
-        )
-    if not alias and _NEGATE in keys:
-        settings.problems.append(f"{prefix}{_NEGATE} has no {prefix}{_PREDICATE} beside it: name one, or remove it")
-    return predicates.get(alias)
-
-
-def _negate(settings: Settings, prefix: str, keys: Properties) -> bool:
-    try:
-        return parse_boolean(prefix + _NEGATE, keys.get(_NEGATE, "false"))
-    except InvalidValue as error:
-        settings.problems.append(str(error))
-        return False

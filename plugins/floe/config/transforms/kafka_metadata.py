@@ -8,7 +8,7 @@ from typing import Final
 from floe.config.keys.values import InvalidValue, parse_boolean
 from floe.config.names import has_control_characters
 from floe.config.properties import Properties
-from floe.config.transforms.options import SourceColumnNames, TransformClass, TransformOptions
+from floe.config.transforms.options import By, SourceColumnNames, TransformClass, TransformOptions
 
 TOPIC: Final = "topic"
 PARTITION: Final = "partition"
@@ -49,8 +49,11 @@ class KafkaMetadata(TransformOptions):
         """The top-level columns: one of all parts, or one each."""
         return (self.field_name,) if self.nested else tuple(self.column(part) for part in self.parts)
 
+    def changes_routing(self, by: By, name: str) -> bool:
+        return False
+
     @property
-    def changes_routing(self) -> bool:
+    def renames_topic(self) -> bool:
         return False
 
     @property

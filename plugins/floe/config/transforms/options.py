@@ -2,9 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final, Literal
 
+from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
+
+Side = Literal["value", "key"]
+"""What of a record a transform changes: classes with ``$Value`` and ``$Key``."""
+
+SIDES: Final[tuple[tuple[str, Side], ...]] = (("Value", "value"), ("Key", "key"))
+"""How the classes of each side end."""
+
+By = Literal["none", "field", "header", "key"]
+"""What records are routed by, see ``floe.config.sections.routing``."""
 
 
 @dataclass(frozen=True)
@@ -29,19 +39,27 @@ class TransformOptions:
         return False
 
     @property
+    def reads_keys(self) -> bool:
+        """Whether it has to see the records' keys, as the key converter reads them."""
+        return False
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The top-level columns that it adds; no two transforms may add the same."""
         return ()
 
-    @property
-    def changes_routing(self) -> bool:
-        """Whether it may leave records out, or write what they are routed by: topic, key, headers, the route's field."""
+    def changes_routing(self, by: By, name: str) -> bool:
+        """Whether it decides where records go, if they are routed ``by`` the field, header or key of this name.
+
+        It does if it may leave records out, give them another topic or none of a value, or write what routes them.
+        ``name``: the first name of the path; "" for whole keys.
+        """
         return True
 
     @property
     def renames_topic(self) -> bool:
         """Whether it may give records another topic."""
-        return self.changes_routing
+        return True
 
     @property
     def source_columns(self) -> SourceColumnNames | None:
@@ -69,3 +87,23 @@ class TransformClass:
     def simple_name(self) -> str:
         """The class's name without its package."""
         return self.name.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class PredicateClass:
+    """A class of conditions that floe has: its ``name`` in Java, its ``keys``, and what notes problems of their values."""
+
+    name: str
+    keys: tuple[str, ...]
+    check: Callable[[list[str], str, Properties], None]
+
+    @property
+    def simple_name(self) -> str:
+        """The class's name without its package."""
+        return self.name.rpartition(".")[2]
+
+
+def names_of(options: OptionReader, name: str) -> tuple[str, ...]:
+    """Return the names of a list, as Connect splits it: at commas, without blanks around them; nothing for none."""
+    text = options.text(name)
+    return tuple(part.strip() for part in text.split(",")) if text else ()

@@ -11,8 +11,8 @@ from floe_job.convert.base import Parsed
 from floe_job.convert.keys.wrapped import FIELD, WrappedKeys
 from floe_job.convert.table_field import TableField, schema_of
 from floe_job.convert.typed.base import TypedDecoder
-from floe_job.convert.typed.parsed import parsed
 from floe_job.convert.typed.table import TypedTable
+from floe_job.convert.typed.whole.reader import parsed
 from floe_job.schema.rules import ColumnRules
 
 

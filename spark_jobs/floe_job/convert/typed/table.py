@@ -19,9 +19,10 @@ from floe_job.convert.base import Decoded
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.json.reserved_fields import Injected
 from floe_job.convert.typed.base import Places, TypedBatch, TypedDecoder
-from floe_job.convert.typed.parsed import TypedValues, batch_of, without_nulls
 from floe_job.convert.typed.part_rows import PartRows, TableColumns
 from floe_job.convert.typed.schema_needs import SchemaNeeds
+from floe_job.convert.typed.whole.reader import batch_of, without_nulls
+from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
 from floe_job.exceptions import InvalidRecord, Unnameable
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.limits import MAX_COLUMNS
@@ -69,9 +70,9 @@ class TypedTable:
     def decode(self, values: Sequence[bytes] | ParsedValues) -> Decoded:
         """Decode record values, none of them None. A rejected record changes neither the others nor the needs.
 
-        Values that a transform has changed have no schema any more: they are read as those of JSON are.
+        Parsed values without schemas are read as those of JSON are.
         """
-        if isinstance(values, TypedValues):
+        if isinstance(values, TypedValues | TypedColumns):
             return self._decoded(batch_of(values), len(values))
         if isinstance(values, ParsedValues):
             return self._without_schema(values)

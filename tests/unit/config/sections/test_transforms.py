@@ -120,20 +120,21 @@ def test_a_boolean_that_is_none_is_refused_in_kafkas_words(problems, key):
 
 
 @pytest.mark.parametrize(
-    "name", ["CopyValue", "DmsTransform", "DebeziumTransform", "JsonToMapTransform", "MongoDebeziumTransform"]
+    ("name", "hint"),
+    [
+        ("org.apache.kafka.connect.transforms.ReplaceFields$Value", "did you mean org.apache"),
+        (
+            "org.apache.kafka.connect.transforms.ReplaceField",
+            "write org.apache.kafka.connect.transforms.ReplaceField$Value",
+        ),
+        ("KafkaMetadata", "did you mean org.apache.iceberg.connect.transforms.KafkaMetadataTransform?"),
+        ("com.example.Mine", "remove it, or transform upstream"),
+        ("", "remove it, or transform upstream"),
+    ],
 )
-@pytest.mark.parametrize(
-    "package", ["org.apache.iceberg.connect.transforms.", "io.tabular.iceberg.connect.transforms.", ""]
-)
-def test_the_sinks_other_transforms_are_refused_by_name(problems, package, name):
-    (problem,) = problems(type=package + name)
-    assert f"transforms.meta.type {package + name!r} is not supported yet. Remove it" in problem
-
-
-@pytest.mark.parametrize("name", ["org.apache.kafka.connect.transforms.InsertField$Value", "KafkaMetadata", ""])
-def test_an_unknown_transform_is_refused(problems, name):
+def test_an_unknown_transform_is_refused_with_a_hint(problems, name, hint):
     (problem,) = problems(type=name)
-    assert f"{name!r} is no transform that floe knows" in problem
+    assert f"{name!r} is no transform that floe has: {hint}" in problem
 
 
 def test_a_transform_without_a_type_is_refused_in_kafkas_words(problems):
@@ -147,10 +148,39 @@ def test_an_unknown_key_of_a_transform_is_refused(problems):
     assert "field_name" in problem
 
 
-@pytest.mark.parametrize("key", ["predicate", "negate"])
-def test_predicates_are_refused(problems, key):
-    (problem,) = problems(**{key: "true"})
-    assert problem.startswith(f"transforms.meta.{key} is not supported yet")
+def test_a_predicate_that_is_not_named_is_refused(problems):
+    assert problems(predicate="p") == ["transforms.meta.predicate 'p' is none of predicates: name it there"]
+    (problem,) = problems(negate="true")
+    assert problem.startswith("transforms.meta.negate has no transforms.meta.predicate beside it")
+
+
+HAS_HEADER = "org.apache.kafka.connect.transforms.predicates.HasHeaderKey"
+MATCHES = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ({"predicates.p.type": HAS_HEADER}, "predicates.p.name is missing"),
+        ({"predicates.p.type": MATCHES}, "predicates.p.pattern is missing"),
+        ({"predicates.p.type": MATCHES, "predicates.p.pattern": "("}, "predicates.p.pattern '(' cannot be used"),
+        ({"predicates.p.type": HAS_HEADER, "predicates.p.nam": "x"}, "unknown key 'predicates.p.nam'"),
+        (
+            {"predicates.p.type": HAS_HEADER, "predicates.p.name": "x", "predicates.q.name": "y"},
+            "unknown key 'predicates.q",
+        ),
+        ({"predicates.p.type": "HasHeader"}, "predicates.p.type 'HasHeader' is no predicate that floe knows"),
+        ({}, "predicates.p.type is missing"),
+    ],
+)
+def test_a_wrong_predicate_is_refused(problems, keys, problem):
+    found = problems({"predicates": "p", "transforms.meta.predicate": "p", **keys})
+    assert any(one.startswith(problem) for one in found), found
+
+
+def test_a_predicate_is_read_by_its_name(read):
+    over = {"predicates": "p", "predicates.p.type": "HasHeaderKey", "predicates.p.name": "h"}
+    read({**over, "transforms.meta.predicate": "p", "transforms.meta.negate": "true"})
 
 
 def test_a_transform_named_twice_is_refused(problems):

@@ -14,48 +14,43 @@ from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Parsed
 from floe_job.convert.json.parse import parse_any
-from floe_job.convert.typed.base import SchemalessPart, TypedBatch, TypedDecoder, TypedPart
-from floe_job.convert.typed.python_values import python_values
+from floe_job.convert.typed.base import Places, SchemalessPart, TypedBatch, TypedDecoder, TypedPart
+from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
 from floe_job.exceptions import InvalidRecord, Malformed
 from floe_job.source.record_batch import ParsedValues
 from floe_job.stages import COERCE
 from floe_job.types.typed_values import Day
 
 
-class TypedValues(ParsedValues):
-    """Values with their schemas; None for a tombstone and its schema, and for the schema of a value that came without one.
-
-    What changes a value drops the schemas.
-    """
-
-    def __init__(self, values: Sequence[Any] = (), schemas: Sequence[ConnectSchema | None] = ()) -> None:
-        super().__init__(values)
-        self.schemas = list(schemas)
-
-    def select(self, indices: Sequence[int]) -> TypedValues:
-        """Return some of the values, by index."""
-        return TypedValues([self[i] for i in indices], [self.schemas[i] for i in indices])
-
-
 def parsed(decoder: TypedDecoder, values: Sequence[bytes | None]) -> Parsed:
     """Decode whole values, for transforms; None for a tombstone, and for what is rejected."""
-    places = [i for i, value in enumerate(values) if value is not None]
-    batch = decoder.decode([values[i] for i in places])  # type: ignore[misc]
-    found, schemas = [None] * len(values), cast("list[ConnectSchema | None]", [None] * len(values))
-    rejected = [one.at(places[one.index]) for one in batch.rejected]
+    present = np.array([i for i, value in enumerate(values) if value is not None], np.int64)
+    batch = decoder.decode([values[i] for i in present.tolist()])
+    parts, rejected = [], [one.at(int(present[one.index])) for one in batch.rejected]
     for part in batch.parts:
-        present, nulls = without_nulls(part)
-        rejected += [one.at(places[one.index]) for one in nulls]
-        for place, value in zip(present.places.tolist(), python_values(present.column, part.schema), strict=True):
-            found[places[place]], schemas[places[place]] = value, part.schema
-    for place, text in (
-        () if batch.schemaless is None else zip(batch.schemaless.places.tolist(), batch.schemaless.values, strict=True)
-    ):
+        filled, nulls = without_nulls(part)
+        rejected += [one.at(int(present[one.index])) for one in nulls]
+        parts.append(TypedPart(filled.schema, present[filled.places], filled.column))
+    schemaless = None
+    if batch.schemaless is not None:
+        schemaless, bad = _parsed(batch.schemaless, present)
+        rejected += bad
+    found = TypedColumns(len(values), parts, schemaless)
+    return Parsed(found, tuple(sorted(rejected, key=lambda one: one.index)))
+
+
+def _parsed(part: SchemalessPart, present: Places) -> tuple[SchemalessPart | None, list[Rejected]]:
+    """Parse values that came without a schema."""
+    if isinstance(part.values, ParsedValues):
+        return SchemalessPart(present[part.places], part.values), []
+    found, kept, bad = ParsedValues(), [], []
+    for place, text in zip(present[part.places].tolist(), part.values, strict=True):
         try:
-            found[places[place]] = parse_any(text)
+            found.append(parse_any(text))
+            kept.append(place)
         except InvalidRecord as error:
-            rejected.append(Rejected(places[place], error.stage, error.reason, type(error).__name__))
-    return Parsed(TypedValues(found, schemas), tuple(sorted(rejected, key=lambda one: one.index)))
+            bad.append(Rejected(place, error.stage, error.reason, type(error).__name__))
+    return SchemalessPart(np.array(kept, np.int64), found) if kept else None, bad
 
 
 def without_nulls(part: TypedPart) -> tuple[TypedPart, list[Rejected]]:
@@ -68,8 +63,10 @@ def without_nulls(part: TypedPart) -> tuple[TypedPart, list[Rejected]]:
     return TypedPart(part.schema, part.places[present], part.column.filter(pa.array(present))), nulls
 
 
-def batch_of(values: TypedValues) -> TypedBatch:
+def batch_of(values: TypedValues | TypedColumns) -> TypedBatch:
     """Return values as a decoder returns them."""
+    if isinstance(values, TypedColumns):
+        return TypedBatch(values.parts, (), sum(len(part.places) for part in values.parts), values.schemaless)
     places: dict[ConnectSchema, list[int]] = {}
     for place, schema in enumerate(values.schemas):
         if schema is not None:

@@ -1,0 +1,82 @@
+"""The conditions of a connector's transforms."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from floe.config.keys.reader import Settings
+from floe.config.keys.spelling import nearest_of
+from floe.config.keys.values import InvalidValue, parse_boolean
+from floe.config.properties import Properties
+from floe.config.transforms.registry import PREDICATES
+
+NAMES: Final = "predicates"
+PREDICATE: Final = "predicate"
+NEGATE: Final = "negate"
+_TYPE: Final = "type"
+_SHOWN_CHARACTERS: Final = 100
+
+
+@dataclass(frozen=True)
+class PredicateSpec:
+    """A condition on records. ``type``: the Java class; ``options``: its keys."""
+
+    alias: str
+    type: str
+    options: Properties = Properties()  # noqa: RUF009 - immutable
+
+
+def read_predicates(settings: Settings) -> dict[str, PredicateSpec]:
+    """Read the conditions that transforms may name, by name; problems are noted in ``settings``."""
+    names = [name for name in dict.fromkeys(settings.names(NAMES)) if name]
+    settings.problems.extend(
+        f"unknown key {f'{NAMES}.{key}'[: 2 * _SHOWN_CHARACTERS]!r}: {NAMES} does not name this predicate; name it there, "
+        "or remove the key"
+        for key in settings.properties.under(f"{NAMES}.")
+        if not key.startswith(tuple(f"{name}." for name in names))
+    )
+    read = ((name, _read(settings, name)) for name in names)
+    return {name: spec for name, spec in read if spec is not None}
+
+
+def _read(settings: Settings, alias: str) -> PredicateSpec | None:
+    prefix = f"{NAMES}.{alias}."
+    given = settings.properties.under(prefix)
+    name = given.pop(_TYPE, "").strip()
+    found = PREDICATES.get(name) or next((one for one in PREDICATES.values() if one.simple_name == name), None)
+    if found is None:
+        what = f"{name[:_SHOWN_CHARACTERS]!r} is no predicate that floe knows" if name else "is missing"
+        nearest = nearest_of(name, tuple(PREDICATES)) if name else None
+        hint = f"did you mean {nearest}?" if nearest else "set one"
+        settings.problems.append(f"{prefix}{_TYPE} {what}: it has {', '.join(PREDICATES)}; {hint}")
+        return None
+    settings.problems.extend(
+        f"unknown key {(prefix + key)[: 2 * _SHOWN_CHARACTERS]!r}: this predicate has "
+        f"{', '.join((_TYPE, *found.keys))} and no other"
+        for key in given
+        if key not in found.keys
+    )
+    keys = Properties({key: value for key, value in given.items() if key in found.keys})
+    found.check(settings.problems, prefix, keys)
+    return PredicateSpec(alias, found.name, keys)
+
+
+def predicate_of(
+    settings: Settings, prefix: str, keys: Mapping[str, str], predicates: Mapping[str, PredicateSpec]
+) -> tuple[PredicateSpec | None, bool]:
+    """Return the condition that a transform names, and whether it applies where that fails; ``prefix``: the transform's."""
+    alias = keys.get(PREDICATE, "").strip()
+    if alias and alias not in predicates and alias not in _named(settings):
+        settings.problems.append(f"{prefix}{PREDICATE} {alias[:_SHOWN_CHARACTERS]!r} is none of {NAMES}: name it there")
+    if not alias and NEGATE in keys:
+        settings.problems.append(f"{prefix}{NEGATE} has no {prefix}{PREDICATE} beside it: name one, or remove it")
+    try:
+        negate = parse_boolean(prefix + NEGATE, keys.get(NEGATE, "false"))
+    except InvalidValue as error:
+        settings.problems.append(str(error))
+        return None, False
+    return predicates.get(alias), negate and bool(alias)
+
+
+def _named(settings: Settings) -> Collection[str]:
+    return settings.names(NAMES)

@@ -1,0 +1,23 @@
+"""The transforms and predicates that floe has, by their Java classes."""
+
+from typing import Final
+
+from floe.config.transforms import predicates
+from floe.config.transforms.kafka import replace_field
+from floe.config.transforms.kafka_metadata import KAFKA_METADATA
+from floe.config.transforms.options import PredicateClass, TransformClass
+
+_TABULAR: Final = "io.tabular.iceberg.connect.transforms."
+"""The package of Iceberg's classes before they came to Apache: these names run Apache's."""
+
+_APACHE: Final = "org.apache.iceberg.connect.transforms."
+_CLASSES: Final[tuple[TransformClass, ...]] = (KAFKA_METADATA, *replace_field.CLASSES)
+
+TRANSFORMS: Final[dict[str, TransformClass]] = {
+    **{one.name: one for one in _CLASSES},
+    **{one.name.replace(_APACHE, _TABULAR): one for one in _CLASSES if one.name.startswith(_APACHE)},
+}
+"""The reader of the settings of each class. Another transform needs a line here, and one in ``floe_job``."""
+
+PREDICATES: Final[dict[str, PredicateClass]] = {one.name: one for one in predicates.PREDICATES}
+"""The keys of each predicate."""

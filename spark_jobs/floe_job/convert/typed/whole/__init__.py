@@ -1,0 +1,1 @@
+"""Whole values with schemas, for transforms."""

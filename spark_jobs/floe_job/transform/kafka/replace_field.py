@@ -1,0 +1,71 @@
+"""Kafka's ReplaceField: fields are left out, or get another name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from floe.config.transforms.kafka.replace_field import ReplaceField
+from floe_job.connect.schema import ConnectSchema
+from floe_job.transform.required import required_object, required_struct
+from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
+
+PURPOSE = "field replacement"
+
+
+class ReplaceFieldChange(ValueChange):
+    """Leaves fields out and renames them, at the top of an object or a struct."""
+
+    def __init__(self, options: ReplaceField) -> None:
+        self._options = options
+        self._names = dict(options.renames)
+
+    def _is_kept(self, name: str) -> bool:
+        return name not in self._options.exclude and (not self._options.include or name in self._options.include)
+
+    def plain(self, value: Any, origin: Origin | None) -> Any:
+        """Replace the fields of an object; of two fields that get one name the later one counts."""
+        value = required_object(value, PURPOSE)
+        return {self._names.get(name, name): entry for name, entry in value.items() if self._is_kept(name)}
+
+    def typed(self, schema: ConnectSchema) -> Changed:
+        """Replace the fields of structs."""
+        made = self._schema(schema)
+        pairs = [(name, self._names.get(name, name)) for name, _ in schema.fields if self._is_kept(name)]
+        defaults = {
+            name: inner.default
+            for name, inner in schema.fields
+            if self._options.fills_defaults and inner.has_default and inner.default is not None
+        }
+
+        def change(value: Any, origin: Origin | None) -> Any:
+            return {
+                new: defaults.get(old) if value[old] is None and old in defaults else value[old] for old, new in pairs
+            }
+
+        return Changed(made, change)
+
+    def columns(self, schema: ConnectSchema) -> ChangedColumns | None:
+        """Replace the columns; not where a default may have to be filled in."""
+        made = self._schema(schema)
+        kept = [index for index, (name, _) in enumerate(schema.fields) if self._is_kept(name)]
+        filled = [index for index in kept if self._options.fills_defaults and schema.fields[index][1].has_default]
+
+        def change(column: pa.Array, origins: Callable[[], Origins]) -> pa.Array | None:
+            if any(column.field(index).null_count for index in filled):
+                return None
+            arrays = [column.field(index) for index in kept]
+            fields = [pa.field(name, array.type) for (name, _), array in zip(made.fields, arrays, strict=True)]
+            if not arrays:
+                return None
+            return pa.StructArray.from_arrays(arrays, fields=fields)
+
+        return ChangedColumns(made, change)
+
+    def _schema(self, schema: ConnectSchema) -> ConnectSchema:
+        required_struct(schema, PURPOSE)
+        fields = tuple((self._names.get(name, name), inner) for name, inner in schema.fields if self._is_kept(name))
+        return replace(schema, fields=fields)

@@ -1,0 +1,68 @@
+"""Kafka's predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from floe.config.expressions.java_regex import compile_expression
+from floe.config.sections.predicates import PredicateSpec
+from floe.config.transforms.predicates import HAS_HEADER_KEY, NAME, PATTERN, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
+from floe_job.transform.base import Predicate
+from floe_job.transform.batch import ParsedBatch
+
+MAX_KNOWN: Final = 10_000
+"""Topics whose match is kept: transforms may make any number of them."""
+
+
+class TopicNameMatches:
+    """Holds where the whole current topic matches an expression."""
+
+    def __init__(self, spec: PredicateSpec) -> None:
+        self._expression = compile_expression(spec.options[PATTERN])
+        self._known: dict[str, bool] = {}
+
+    def test(self, batch: ParsedBatch) -> Sequence[bool]:
+        """Say of each record whether it does."""
+        if batch.topics is None:
+            return [self._matches(batch.source.topic)] * len(batch)
+        return [self._matches(topic) for topic in batch.topics]
+
+    def _matches(self, topic: str) -> bool:
+        if topic not in self._known:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            self._known[topic] = self._expression.fullmatch(topic)
+        return self._known[topic]
+
+
+class HasHeaderKey:
+    """Holds where a record has a header of a name, whatever its value."""
+
+    def __init__(self, spec: PredicateSpec) -> None:
+        self._name = spec.options[NAME].strip()
+
+    def test(self, batch: ParsedBatch) -> Sequence[bool]:
+        """Say of each record whether it does; one whose headers cannot be read has none."""
+        name = self._name
+        return [headers is not None and any(key == name for key, _ in headers) for headers in batch.read_headers()]
+
+
+class RecordIsTombstone:
+    """Holds where a record has no value."""
+
+    def __init__(self, spec: PredicateSpec) -> None:
+        """Read nothing of ``spec``: it has no options."""
+
+    def test(self, batch: ParsedBatch) -> Sequence[bool]:
+        """Say of each record whether it does."""
+        found: list[bool] = batch.is_tombstone.tolist()
+        return found
+
+
+PREDICATES: Final[dict[str, Callable[[PredicateSpec], Predicate]]] = {
+    TOPIC_NAME_MATCHES: TopicNameMatches,
+    HAS_HEADER_KEY: HasHeaderKey,
+    RECORD_IS_TOMBSTONE: RecordIsTombstone,
+}
+"""By the Java class."""
