@@ -1,7 +1,8 @@
-"""Paths of fields, as ``field.syntax.version`` has them: V1, one name; V2, names with dots between, in backticks if need be.
+"""Paths of fields, as ``field.syntax.version`` has them: V1, one name; V2, names with dots between, some in backticks.
 
-In V2 a backtick begins a name at the start of the path or behind a dot, and ends it before a dot or at the path's end. Inside,
-dots count as characters, and a backtick before a dot is written with a backslash. Anywhere else a backtick is a character.
+In V2 a backtick begins a name at the start of the path or behind a dot, and ends it before a dot or at the path's end.
+Inside, dots count as characters, and a backtick before a dot is written with a backslash. Anywhere else a backtick is a
+character.
 """
 
 from typing import Final

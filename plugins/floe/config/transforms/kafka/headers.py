@@ -70,7 +70,9 @@ def _read_from(options: OptionReader, side: Side) -> HeaderFrom | None:
     fields = list_of(options, _FIELDS, "the names of the fields")
     headers = list_of(options, _HEADERS, "the names of the headers")
     if len(fields) != len(headers) and not options.problems:
-        options.refuse_value(_HEADERS, f"has {len(headers)} names, and {_FIELDS} has {len(fields)}: write a header for each")
+        options.refuse_value(
+            _HEADERS, f"has {len(headers)} names, and {_FIELDS} has {len(fields)}: write a header for each"
+        )
     operation = choice_of(options, _OPERATION, (MOVE, COPY))
     pairs = tuple(zip(fields, headers, strict=False))
     return HeaderFrom(side, options.boolean(FILLS, True), pairs, operation == MOVE)

@@ -26,7 +26,9 @@ class InsertField(Sided):
 
 
 def _read(options: OptionReader, side: Side) -> InsertField | None:
-    found = [(part, *_field(options, f"{part}.field")) for part in PARTS if text_of(options, f"{part}.field") is not None]
+    found = [
+        (part, *_field(options, f"{part}.field")) for part in PARTS if text_of(options, f"{part}.field") is not None
+    ]
     static_value = text_of(options, _STATIC_VALUE)
     if not found:
         options.problems.append(
@@ -47,6 +49,4 @@ def _field(options: OptionReader, key: str) -> tuple[str, bool]:
     return name, not text.endswith("!")
 
 
-CLASSES: Final = sided_classes(
-    "InsertField", (*(f"{part}.field" for part in PARTS), _STATIC_VALUE, FILLS), _read
-)
+CLASSES: Final = sided_classes("InsertField", (*(f"{part}.field" for part in PARTS), _STATIC_VALUE, FILLS), _read)

@@ -45,7 +45,9 @@ def _read_regex(options: OptionReader) -> RegexRouter | None:
     regex = name_of(options, _REGEX, "the expression that whole names of topics have to match")
     replacement = text_of(options, _REPLACEMENT)
     if replacement is None:
-        options.problems.append(f"{options.prefix}{_REPLACEMENT} is missing: set the topic, with $1 for the first group")
+        options.problems.append(
+            f"{options.prefix}{_REPLACEMENT} is missing: set the topic, with $1 for the first group"
+        )
     if options.problems or replacement is None:
         return None
     try:

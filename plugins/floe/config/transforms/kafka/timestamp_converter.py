@@ -33,7 +33,9 @@ def _read(options: OptionReader, side: Side) -> TimestampConverter | None:
     target = choice_of(options, _TARGET, TARGETS)
     pattern = text_of(options, _FORMAT) or ""
     if target == STRING and not pattern.strip():
-        options.problems.append(f"{options.prefix}{_FORMAT} is missing: {_TARGET} is {STRING}, set the pattern of its texts")
+        options.problems.append(
+            f"{options.prefix}{_FORMAT} is missing: {_TARGET} is {STRING}, set the pattern of its texts"
+        )
     return TimestampConverter(
         side,
         options.boolean(FILLS, True),
