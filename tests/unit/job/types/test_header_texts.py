@@ -117,7 +117,7 @@ def test_keys_that_collide_are_refused() -> None:
     names = [""]
     for _ in range(5):
         names = [name + pair for name in names for pair in ("Aa", "BB")]
-    with pytest.raises(ValueError, match="order cannot be told"):
+    with pytest.raises(ValueError, match="order is not known"):
         header_text(None, dict.fromkeys(names, 1))
 
 

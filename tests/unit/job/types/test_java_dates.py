@@ -86,7 +86,7 @@ def test_year_at_the_edge_is_told_by_its_day() -> None:
 @pytest.mark.parametrize(
     ("pattern", "problem"),
     [
-        ("yyyy-MM-ddTHH", "has the letter 'T': put text in quotes"),
+        ("yyyy-MM-ddTHH", "has 'T': put text in quotes"),
         ("yyyy'T", "a quote that does not end"),
         ("XXXX", "write X, XX or XXX"),
         ("y" * 1001, "write one of at most 1000"),
