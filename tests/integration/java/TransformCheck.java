@@ -8,6 +8,7 @@ import java.util.HexFormat;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.header.ConnectHeaders;
@@ -31,7 +32,7 @@ import org.apache.kafka.connect.transforms.predicates.Predicate;
  * </pre>
  *
  * Keys and values are {"schema", "value"}, or {"tree"} where there is no schema. "at" and "filtered" are the index of the
- * transform. "is_own_key": no transform made another one; "own": the index of the header in the request, or null for a new
+ * transform. "is_own_key": no transform made another one, or an equal one; "own": the index of the header in the request, or null for a new
  * one. A header is as SimpleHeaderConverter writes it.
  */
 public class TransformCheck {
@@ -117,7 +118,6 @@ public class TransformCheck {
     } catch (Exception | StackOverflowError e) {
       return answer.put("converter_error", String.valueOf(e));
     }
-    Object ownKey = read.key();
     Map<Header, Integer> ownHeaders = new IdentityHashMap<>();
     read.headers().forEach(header -> ownHeaders.put(header, ownHeaders.size()));
     SinkRecord record = read;
@@ -135,13 +135,17 @@ public class TransformCheck {
     answer.put("timestamp", record.timestamp());
     answer.set("key", json.either(new SchemaAndValue(record.keySchema(), record.key())));
     answer.set("value", json.either(new SchemaAndValue(record.valueSchema(), record.value())));
-    answer.put("is_own_key", record.key() == ownKey && record.keySchema() == read.keySchema());
+    answer.put("is_own_key", isOwnKey(read, record));
     ArrayNode written = answer.putArray("headers");
     for (Header header : record.headers()) {
       byte[] text = headers.fromConnectHeader(record.topic(), header.key(), header.schema(), header.value());
       written.addArray().add(header.key()).add(text == null ? null : HEX.formatHex(text)).add(ownHeaders.get(header));
     }
     return answer;
+  }
+
+  private static boolean isOwnKey(SinkRecord read, SinkRecord record) {
+    return Objects.deepEquals(record.key(), read.key()) && Objects.equals(record.keySchema(), read.keySchema());
   }
 
   private SinkRecord read(JsonNode given) {
