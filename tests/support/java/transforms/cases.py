@@ -57,7 +57,7 @@ class Case:
 
 
 _FILLS_NOT: Final = {"replace.null.with.default": "false"}
-_REPLACE_FIELD: Final = (
+_REPLACE_FIELD: Final[Sequence[Options]] = (
     {"exclude": "a,c"},
     {"include": " a , b ,é"},
     {"renames": "a:new,c:x y"},
