@@ -7,7 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
+from floe_job.convert.typed.python_values import python_values
 from floe_job.exceptions import TransformRefused, clip
 from floe_job.types.typed_values import DayTime, Meant, Moment
 
@@ -30,7 +32,15 @@ def defaults_of(schema: ConnectSchema, *, is_on: bool = True) -> dict[str, Any]:
     """Return the defaults that fields get for null; none unless ``is_on``."""
     if not is_on:
         return {}
-    return {name: one.default for name, one in schema.fields if one.default is not ABSENT and one.default is not None}
+    found = {name: default_of(one) for name, one in schema.fields}
+    return {name: default for name, default in found.items() if default is not None}
+
+
+def default_of(schema: ConnectSchema) -> Any:
+    """Return a default as the values of the schema are; None for none."""
+    if schema.default is ABSENT or schema.default is None:
+        return None
+    return python_values(pa.array([schema.default], arrow_type(schema)), schema)[0]
 
 
 def filled(value: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from floe_job.transform.field_steps.conversions import cast_fields
 from floe_job.transform.field_steps.demand import Demands
 from floe_job.transform.kafka.cast_values import CASTS
 from floe_job.transform.required import required_object, required_struct, shown
-from floe_job.transform.struct_fields import defaults_of, filled, has_filled, struct_column, struct_like
+from floe_job.transform.struct_fields import default_of, defaults_of, filled, has_filled, struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 from floe_job.types.typed_values import Moment
 
@@ -143,9 +143,8 @@ def _schema(name: str, schema: ConnectSchema, target: str) -> ConnectSchema:
         where = f"the field {shown(name)}" if name else "the value"
         problem = f"{where} is of the type {schema.kind.value} and cannot be cast to {target}"
         raise TransformRefused(problem)
-    has_default = schema.has_default and schema.default is not None
-    default = _cast(name, schema.default, target) if has_default else ABSENT
-    return ConnectSchema(KINDS[target], schema.optional, default=default)
+    default = _cast(name, default_of(schema), target)
+    return ConnectSchema(KINDS[target], schema.optional, default=ABSENT if default is None else default)
 
 
 _ColumnCast = Callable[[pa.Array], pa.Array | None]

@@ -13,7 +13,7 @@ from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
 from floe_job.convert.json.parse import MAX_DEPTH
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.required import required_object, required_struct, shown
-from floe_job.transform.struct_fields import struct_column, struct_like
+from floe_job.transform.struct_fields import default_of, struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 from floe_job.types.typed_values import Moment
 
@@ -122,8 +122,7 @@ def _leaves(
             )
             raise TransformRefused(problem)
         else:
-            filler = None if inner.default is ABSENT else inner.default
-            yield _Leaf(here, at, filler, replace(inner, optional=is_optional, default=ABSENT if own is None else own))
+            yield _Leaf(here, at, default_of(inner), replace(inner, optional=is_optional, default=ABSENT if own is None else own))
 
 
 def _at(value: Any, leaf: _Leaf) -> Any:

@@ -13,6 +13,7 @@ from floe_job.connect.schema import ABSENT, ConnectSchema
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.field_steps.demand import Demands
 from floe_job.transform.required import required_object, required_struct
+from floe_job.transform.struct_fields import defaults_of
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 
 PURPOSE = "field replacement"
@@ -38,11 +39,7 @@ class ReplaceFieldChange(ValueChange):
         """Replace the fields of structs."""
         made = self._schema(schema)
         pairs = [(name, self._names.get(name, name)) for name, _ in schema.fields if self._is_kept(name)]
-        defaults = {
-            name: inner.default
-            for name, inner in schema.fields
-            if self._options.fills_defaults and inner.has_default and inner.default is not None
-        }
+        defaults = defaults_of(schema, is_on=self._options.fills_defaults)
 
         def change(value: Any, origin: Origin | None) -> Any:
             return {

@@ -10,10 +10,9 @@ import pyarrow as pa
 
 from floe.config.transforms.kafka.schema_metadata import SetSchemaMetadata
 from floe_job.connect import debezium
-from floe_job.connect.arrow import arrow_type
-from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.connect.schema import ConnectSchema
 from floe_job.exceptions import TransformRefused
-from floe_job.transform.required import shown
+from floe_job.transform.required import required_struct, shown
 from floe_job.transform.struct_fields import defaults_of, filled, has_filled
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 
@@ -48,14 +47,11 @@ class SchemaMetadataChange(ValueChange):
         return ChangedColumns(made, change)
 
     def _schema(self, schema: ConnectSchema) -> ConnectSchema:
+        required_struct(schema, PURPOSE)
         name = schema.name if self._options.name is None else self._options.name
         version = schema.version if self._options.version is None else self._options.version
         made = replace(schema, name=name, version=version)
-        try:
-            is_same = schema.kind is Kind.STRUCT or arrow_type(made) == arrow_type(schema)
-        except ValueError:  # a decimal without a scale
-            is_same = False
-        if not is_same or debezium.meaning_of(made) != debezium.meaning_of(schema):
+        if debezium.meaning_of(made) != debezium.meaning_of(schema):
             problem = f"with the name {shown(name)} the values would mean something else, for {PURPOSE}"
             raise TransformRefused(problem)
         return made

@@ -6,13 +6,14 @@ A transform, or a predicate, needs a line here. The options name fields and head
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from random import Random
 from typing import Final
 
 from tests.support.java.transforms import changes, documents, values
+from tests.support.java.transforms.case import Case, Known
 from tests.support.java.transforms.given import Form
+from tests.support.java.transforms.kafka_cases import KAFKA_CASES
 from tests.support.java.transforms.setup import Condition, Options, Setup, Step
 
 FORMS: Final[dict[str, Form]] = {**values.FORMS, **changes.FORMS, **documents.FORMS}
@@ -25,35 +26,6 @@ ICEBERG: Final = "org.apache.iceberg.connect.transforms"
 KAFKA: Final = "org.apache.kafka.connect.transforms"
 SIDES: Final = ("Value", "Key")
 """How the names of many of Kafka's classes end."""
-
-
-@dataclass(frozen=True)
-class Known:
-    """A difference that the documentation has. ``reason``: in a sentence. ``problem``: the pattern of what differs.
-
-    Among 20,000 records it has to occur with each of the ``forms``.
-    """
-
-    reason: str
-    problem: str
-    forms: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A transform. ``type``: the Java class. ``options``: each is compared on records of each of the ``forms``.
-
-    ``refused``: options that neither takes. ``known``: differences. ``jars``: see ``PACKAGES`` in ``oracle.py``. ``failing``:
-    forms with which floe's is yet to be mended, and why; chains of those forms are without it.
-    """
-
-    type: str
-    options: Sequence[Options]
-    forms: Sequence[str] = ("objects", "structs")
-    refused: Sequence[Options] = ()
-    known: Sequence[Known] = ()
-    jars: str = "relational"
-    failing: Mapping[str, str] = field(default_factory=dict)
 
 
 _FILLS_NOT: Final = {"replace.null.with.default": "false"}
@@ -105,6 +77,7 @@ CASES: Final[dict[str, Case]] = {
         ),
         failing={"objects": "of two fields that get one name, Java keeps the one that its hash table has later"},
     ),
+    **KAFKA_CASES,
 }
 """By the class's simple name, and a remark where a class has several."""
 

@@ -14,6 +14,7 @@ from floe.config.keys.reader import Settings
 from floe.config.sections.transforms import TransformSpec
 from floe.model.ranges import OffsetRange
 from floe_job.convert.registry import converters_of
+from floe_job.convert.typed.python_values import python_values
 from floe_job.convert.typed.whole.reader import batch_of
 from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
 from floe_job.source.range_part import RangePart
@@ -86,7 +87,7 @@ def _written(values: Any) -> list[Any]:
     found: list[Any] = [{"tree": None}] * len(values)
     for part in typed.parts:
         schema = schema_json(part.schema)
-        for place, value in zip(part.places.tolist(), part.column.to_pylist(), strict=True):
+        for place, value in zip(part.places.tolist(), python_values(part.column, part.schema), strict=True):
             found[place] = {"schema": schema, "value": value_json(part.schema, value)}
     if typed.schemaless is not None:
         for place, value in zip(typed.schemaless.places.tolist(), typed.schemaless.values, strict=True):

@@ -42,7 +42,7 @@ def _read(options: OptionReader, side: Side) -> InsertField | None:
 
 def _field(options: OptionReader, key: str) -> tuple[str, bool]:
     """Return the name, without the mark at its end, and whether the field is optional."""
-    text = options.options[key]
+    text = text_of(options, key) or ""
     name = text[:-1] if text.endswith(("!", "?")) else text
     if not name.strip():
         options.refuse_value(key, "has no name: write one, with ! or ? behind it or nothing")

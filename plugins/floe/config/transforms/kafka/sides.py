@@ -10,6 +10,7 @@ from floe.config.transforms.options import SIDES, By, Side, TransformClass, Tran
 
 PACKAGE: Final = "org.apache.kafka.connect.transforms."
 FILLS: Final = "replace.null.with.default"
+_BLANKS: Final = "".join(map(chr, range(33)))
 MAX_NAMES: Final = 1000
 """Names in one list: each is looked up in every record."""
 _Options = TypeVar("_Options", bound=TransformOptions)
@@ -71,8 +72,9 @@ def _read(problems: list[str], options: OptionReader, side: Side, read: Read) ->
 
 
 def text_of(options: OptionReader, key: str) -> str | None:
-    """Return a value as it is written, blanks too; None where the key is not there."""
-    return options.options.get(key)
+    """Return a value without blanks around it, as Connect reads it; None where the key is not there."""
+    text = options.options.get(key)
+    return None if text is None else text.strip(_BLANKS)
 
 
 def name_of(options: OptionReader, key: str, what: str) -> str:
