@@ -55,7 +55,6 @@ CASES: Final[dict[str, Case]] = {
                 ("objects",),
             ),
         ),
-        failing=dict.fromkeys(STRUCTS, "the struct with the metadata has lost its schema"),
     ),
     **{
         f"ReplaceField${side}": Case(
