@@ -122,7 +122,12 @@ def _leaves(
             )
             raise TransformRefused(problem)
         else:
-            yield _Leaf(here, at, default_of(inner), replace(inner, optional=is_optional, default=ABSENT if own is None else own))
+            yield _Leaf(
+                here,
+                at,
+                default_of(inner),
+                replace(inner, optional=is_optional, default=ABSENT if own is None else own),
+            )
 
 
 def _at(value: Any, leaf: _Leaf) -> Any:
