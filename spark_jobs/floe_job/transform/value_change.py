@@ -17,6 +17,7 @@ from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.columns import objects_of, schemas_of
+from floe_job.transform.field_steps.demand import Demands
 
 MAX_KNOWN: Final = 1000
 """Schemas whose change is kept: a topic with more has others compiled again."""
@@ -79,8 +80,17 @@ class ValueChange(ABC):
     def typed(self, schema: ConnectSchema) -> Changed:
         """Compile the change of values with a schema. Raises TransformRefused where no such value can be changed."""
 
+    @property
+    def is_of_fields(self) -> bool:
+        """Whether all it does is to add, drop, rename or change fields at the top of objects, each by itself."""
+        return False
+
     def columns(self, schema: ConnectSchema) -> ChangedColumns | None:
         """Compile the change of columns; None where values have to be changed one by one."""
+        return None
+
+    def demands(self, wanted: Demands) -> Demands | None:
+        """Return what a table's columns need before the change, of objects without schemas; None where that is not known."""
         return None
 
 
@@ -101,6 +111,11 @@ class EachValue:
     change: ValueChange
     side: Side = "value"
     _known: dict[int, _Compiled] = field(default_factory=dict)
+
+    @property
+    def is_of_fields(self) -> bool:
+        """Whether it only changes fields of values, see ``ValueChange``."""
+        return self.side == "value" and self.change.is_of_fields
 
     def apply(self, batch: ParsedBatch) -> ParsedBatch:
         """Change the values; those that cannot be are refused."""

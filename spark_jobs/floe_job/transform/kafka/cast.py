@@ -13,6 +13,8 @@ from floe.config.transforms.kafka.cast import Cast
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
+from floe_job.transform.field_steps.conversions import cast_fields
+from floe_job.transform.field_steps.demand import Demands
 from floe_job.transform.kafka.cast_values import CASTS
 from floe_job.transform.required import required_object, required_struct, shown
 from floe_job.transform.struct_fields import default_of, defaults_of, filled, has_filled, struct_column, struct_like
@@ -94,6 +96,15 @@ class CastChange(ValueChange):
             return struct_column(made, arrays)
 
         return ChangedColumns(made, change)
+
+    @property
+    def is_of_fields(self) -> bool:
+        """Whether it casts fields, and not whole values."""
+        return not self._options.whole
+
+    def demands(self, wanted: Demands) -> Demands | None:
+        """Read columns of numbers in their type before the cast."""
+        return cast_fields(self._options, wanted)
 
     def _schema(self, schema: ConnectSchema) -> ConnectSchema:
         required_struct(schema, PURPOSE)

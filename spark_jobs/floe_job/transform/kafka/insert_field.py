@@ -11,6 +11,8 @@ from floe.config.transforms.kafka.insert_field import OFFSET, PARTITION, STATIC,
 from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
+from floe_job.transform.field_steps.demand import Demands
+from floe_job.transform.field_steps.inserts import inserted
 from floe_job.transform.required import required_object, required_struct
 from floe_job.transform.struct_fields import defaults_of, filled, has_filled, struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
@@ -72,6 +74,15 @@ class InsertFieldChange(ValueChange):
             return struct_column(made, [*own, *added])
 
         return ChangedColumns(made, change)
+
+    @property
+    def is_of_fields(self) -> bool:
+        """It is, see ``ValueChange``."""
+        return True
+
+    def demands(self, wanted: Demands) -> Demands | None:
+        """Make the columns without the records' values."""
+        return inserted(self._options, wanted)
 
     def _schema(self, schema: ConnectSchema) -> ConnectSchema:
         required_struct(schema, PURPOSE)

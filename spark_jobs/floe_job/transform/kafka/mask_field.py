@@ -13,6 +13,8 @@ from floe.config.transforms.kafka.mask_field import MaskField
 from floe_job.connect.arrow import MAX_DIGITS, arrow_type, is_decimal, scale_of
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
+from floe_job.transform.field_steps.conversions import masked
+from floe_job.transform.field_steps.demand import Demands
 from floe_job.transform.kafka.java_numbers import java_decimal, java_float, java_integer, java_single
 from floe_job.transform.required import required_object, required_struct, shown
 from floe_job.transform.struct_fields import defaults_of, filled, has_filled, in_java, struct_column
@@ -86,6 +88,15 @@ class MaskFieldChange(ValueChange):
             return struct_column(schema, arrays)
 
         return ChangedColumns(schema, change)
+
+    @property
+    def is_of_fields(self) -> bool:
+        """It is, see ``ValueChange``."""
+        return True
+
+    def demands(self, wanted: Demands) -> Demands | None:
+        """Mask columns of booleans, whole numbers and texts."""
+        return masked(self._options, wanted, lambda sample: self._masked("", sample, None))
 
     def _masked(self, name: str, value: Any, schema: ConnectSchema | None) -> Any:
         """Return what a field gets for a value. ``schema``: that of the field; None in an object."""

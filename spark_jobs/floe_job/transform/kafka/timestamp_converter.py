@@ -11,6 +11,8 @@ from floe.config.transforms.kafka.timestamp_converter import DATE, STRING, TIME,
 from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
+from floe_job.transform.field_steps.conversions import converted
+from floe_job.transform.field_steps.demand import Demands
 from floe_job.transform.kafka.time_columns import column_of_millis, millis_of_column
 from floe_job.transform.required import required_object, required_struct, shown
 from floe_job.transform.struct_fields import defaults_of, filled, has_filled, in_java, struct_column, struct_like
@@ -113,6 +115,15 @@ class TimestampConverterChange(ValueChange):
             return struct_column(made, arrays)
 
         return ChangedColumns(made, change)
+
+    @property
+    def is_of_fields(self) -> bool:
+        """Whether it converts a field, and not whole values."""
+        return bool(self._options.field)
+
+    def demands(self, wanted: Demands) -> Demands | None:
+        """Read columns of numbers, or of texts with a format."""
+        return converted(self._options, wanted, self._per_second)
 
     # -- schemas ------------------------------------------------------------------------------------------------------
 
