@@ -319,6 +319,11 @@ class _CaptureWriter(_Writer):
             reject("a count with + behind it cannot be used where groups are asked for: leave the + out")
         return self._repeat(of, "", is_last)
 
+    def _repeat(self, of: tuple[int, int, Any], how: str, is_last: bool) -> str:
+        if of[1] > 1 and not of[2].getwidth()[0]:
+            reject("a count of what may be empty, as in (a*)*, has other groups in Java: leave one of the counts out")
+        return super()._repeat(of, how, is_last)
+
     def _at(self, place: Any, is_last: bool) -> str:
         if place.name == "AT_NON_BOUNDARY":
             reject(r"\B cannot be used where groups are asked for: write it without")

@@ -44,14 +44,13 @@ class CastChange(ValueChange):
         self._types = dict(options.types)
 
     def plain(self, value: Any, origin: Origin | None) -> Any:
-        """Cast fields of an object, or the value."""
+        """Cast fields of an object, or the value; an object without a field gets it, as null."""
         if self._options.whole:
             return _plain_cast("", value, self._options.whole)
-        types = self._types
-        return {
-            name: _plain_cast(name, entry, types[name]) if name in types else entry
-            for name, entry in required_object(value, PURPOSE).items()
-        }
+        made = dict(required_object(value, PURPOSE))
+        for name, target in self._options.types:
+            made[name] = _plain_cast(name, made.get(name), target)
+        return made
 
     def typed(self, schema: ConnectSchema) -> Changed:
         """Cast fields of structs, or values."""
@@ -138,11 +137,7 @@ def _cast(name: str, value: Any, target: str) -> Any:
 
 
 def _schema(name: str, schema: ConnectSchema, target: str) -> ConnectSchema:
-    """Return the schema of values that were cast. Raises TransformRefused where none of them can be."""
-    if schema.kind in (Kind.STRUCT, Kind.MAP, Kind.ARRAY):
-        where = f"the field {shown(name)}" if name else "the value"
-        problem = f"{where} is of the type {schema.kind.value} and cannot be cast to {target}"
-        raise TransformRefused(problem)
+    """Return the schema of values that were cast. Raises TransformRefused for a default that cannot be."""
     default = _cast(name, default_of(schema), target)
     return ConnectSchema(KINDS[target], schema.optional, default=ABSENT if default is None else default)
 

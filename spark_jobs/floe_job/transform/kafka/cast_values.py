@@ -10,10 +10,9 @@ import base64
 import math
 from collections.abc import Callable
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any, Final
 
-from floe_job.transform.kafka.java_numbers import is_within, java_float, java_integer, java_single, nearest_single
+from floe_job.transform.kafka.java_numbers import is_within, java_float, java_integer, java_single, rounded_single
 from floe_job.transform.struct_fields import in_java
 from floe_job.types.java_dates.simple_date import SimpleDate
 from floe_job.types.java_text import number_text
@@ -72,7 +71,7 @@ def cast_single(value: Any) -> Single:
         found = Single(math.copysign(0.0, value))
     else:
         _float(value)
-        found = nearest_single(Fraction(value))
+        found = rounded_single(Decimal(value))
     if found is None:
         raise ValueError("" if isinstance(value, str) else _OUT_OF_RANGE)
     return found

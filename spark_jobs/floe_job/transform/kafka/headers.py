@@ -13,7 +13,7 @@ from floe_job.source.messages import Headers
 from floe_job.source.record_batch import UNREADABLE
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.columns import objects_of, schemas_of
-from floe_job.transform.required import required_object, required_struct
+from floe_job.transform.required import required_object, required_struct, shown
 from floe_job.transform.struct_fields import defaults_of, filled, struct_like
 from floe_job.transform.value_change import MAX_KNOWN
 from floe_job.types.header_texts.header_text import header_text
@@ -86,10 +86,12 @@ class HeaderCopy:
             added = [(header, self._text(None, given.get(name))) for name, header in self._options.pairs]
             return added, {name: one for name, one in given.items() if name not in self._gone}, None
         compiled = self._compiled(schema)
+        missing = [name for name, _ in self._options.pairs if name not in compiled.fields]
+        if missing:
+            problem = f"the struct has no field {shown(missing[0])}, for {self._purpose}"
+            raise TransformRefused(problem)
         given = filled(value, compiled.defaults)
-        added = [
-            (header, self._text(compiled.fields.get(name), given.get(name))) for name, header in self._options.pairs
-        ]
+        added = [(header, self._text(compiled.fields[name], given[name])) for name, header in self._options.pairs]
         return added, {name: one for name, one in given.items() if name not in self._gone}, compiled.left
 
     def _text(self, schema: ConnectSchema | None, value: Any) -> bytes | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal, DecimalException
-from fractions import Fraction
 from typing import Final
 
 import numpy as np
 
+from floe_job.types.header_texts.values import nearest_single
 from floe_job.types.number_tokens import Single
 
 MAX_CHARACTERS: Final = 400
@@ -53,25 +53,14 @@ def java_single(text: str) -> Single | None:
     sign, word, digits = found
     if word or not number:
         return Single(number)
-    return nearest_single(Fraction(f"{sign}{digits}"))
+    return rounded_single(Decimal(f"{sign}{digits}"))
 
 
-def nearest_single(number: Fraction) -> Single | None:
-    """Round a number to the nearest float of 32 bits, to the even one of two; None if it is too large."""
-    try:
-        first = np.float32(float(number))
-    except OverflowError:
-        return None
-    if not np.isfinite(first):
-        return None
-    best = first
-    for other in (np.nextafter(first, np.float32(-np.inf)), np.nextafter(first, np.float32(np.inf))):
-        if not np.isfinite(other):
-            continue
-        near, far = abs(Fraction(float(other)) - number), abs(Fraction(float(best)) - number)
-        if near < far or (near == far and not int(other.view(np.uint32)) & 1):
-            best = other
-    return Single(float(best))
+def rounded_single(number: Decimal) -> Single | None:
+    """Round a number that is no float's 0 to a float of 32 bits; None if it is too large."""
+    with np.errstate(over="ignore"):
+        found = nearest_single(number)
+    return None if math.isinf(found) else found
 
 
 def java_decimal(text: str) -> Decimal | None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from floe.config.keys.option_reader import OptionReader
-from floe.config.transforms.kafka.sides import FILLS, Sided, choice_of, list_of, name_of, sided_classes, whole_class
+from floe.config.transforms.kafka.sides import FILLS, Sided, choice_of, list_of, sided_classes, text_of, whole_class
 from floe.config.transforms.options import By, Side, TransformOptions
 
 MOVE, COPY = "move", "copy"
@@ -61,9 +61,13 @@ def _read_drop(options: OptionReader) -> DropHeaders | None:
 
 
 def _read_insert(options: OptionReader) -> InsertHeader | None:
-    return InsertHeader(
-        name_of(options, _HEADER, "the name of the header"), name_of(options, _LITERAL, "the header's value")
-    )
+    header, literal = text_of(options, _HEADER), text_of(options, _LITERAL)
+    for key, text in ((_HEADER, header), (_LITERAL, literal)):
+        if text is None:
+            options.problems.append(
+                f"{options.prefix}{key} is missing: set the header's {'name' if key == _HEADER else 'value'}"
+            )
+    return InsertHeader(header or "", literal or "")
 
 
 def _read_from(options: OptionReader, side: Side) -> HeaderFrom | None:

@@ -6,7 +6,7 @@ from typing import Final
 from floe.config.expressions.java_regex import compile_captures
 from floe.config.expressions.java_replacement import check_replacement
 from floe.config.keys.option_reader import OptionReader
-from floe.config.transforms.kafka.sides import name_of, text_of, whole_class
+from floe.config.transforms.kafka.sides import date_pattern_of, name_of, text_of, whole_class
 from floe.config.transforms.options import By, TransformOptions
 
 _REGEX, _REPLACEMENT = "regex", "replacement"
@@ -63,10 +63,10 @@ def _read_regex(options: OptionReader) -> RegexRouter | None:
 
 
 def _read_timestamp(options: OptionReader) -> TimestampRouter | None:
-    topic_format, timestamp_format = text_of(options, _TOPIC_FORMAT), text_of(options, _TIMESTAMP_FORMAT)
+    topic_format = text_of(options, _TOPIC_FORMAT)
     return TimestampRouter(
         TimestampRouter.topic_format if topic_format is None else topic_format,
-        TimestampRouter.timestamp_format if timestamp_format is None else timestamp_format,
+        date_pattern_of(options, _TIMESTAMP_FORMAT, TimestampRouter.timestamp_format),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from floe.config.expressions.date_pattern import check_date_pattern
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
 from floe.config.transforms.options import SIDES, By, Side, TransformClass, TransformOptions
@@ -86,6 +87,18 @@ def name_of(options: OptionReader, key: str, what: str) -> str:
     if not text.strip():
         options.refuse_value(key, f"is empty: set {what}")
     return text
+
+
+def date_pattern_of(options: OptionReader, key: str, default: str = "") -> str:
+    """Return a pattern of dates, as Java's SimpleDateFormat takes it."""
+    pattern = text_of(options, key)
+    if pattern is None:
+        return default
+    try:
+        check_date_pattern(pattern)
+    except ValueError as error:
+        options.refuse_value(key, f"is no pattern of dates: {error}")
+    return pattern
 
 
 def list_of(options: OptionReader, key: str, what: str) -> tuple[str, ...]:

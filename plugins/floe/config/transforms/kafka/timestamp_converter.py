@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from floe.config.keys.option_reader import OptionReader
-from floe.config.transforms.kafka.sides import FILLS, Sided, choice_of, sided_classes, text_of
+from floe.config.transforms.kafka.sides import FILLS, Sided, choice_of, date_pattern_of, sided_classes, text_of
 from floe.config.transforms.options import Side
 
 STRING, UNIX, DATE, TIME, TIMESTAMP = "string", "unix", "Date", "Time", "Timestamp"
@@ -31,8 +31,8 @@ class TimestampConverter(Sided):
 
 def _read(options: OptionReader, side: Side) -> TimestampConverter | None:
     target = choice_of(options, _TARGET, TARGETS)
-    pattern = text_of(options, _FORMAT) or ""
-    if target == STRING and not pattern.strip():
+    pattern = date_pattern_of(options, _FORMAT)
+    if target == STRING and not pattern:
         options.problems.append(
             f"{options.prefix}{_FORMAT} is missing: {_TARGET} is {STRING}, set the pattern of its texts"
         )
@@ -41,7 +41,7 @@ def _read(options: OptionReader, side: Side) -> TimestampConverter | None:
         options.boolean(FILLS, True),
         target,
         text_of(options, _FIELD) or "",
-        pattern if pattern.strip() else "",
+        pattern,
         choice_of(options, _PRECISION, PRECISIONS, "milliseconds"),
     )
 
