@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from floe.config.transforms.kafka.replace_field import ReplaceField
-from floe_job.connect.schema import ConnectSchema
+from floe_job.connect.schema import ABSENT, ConnectSchema
+from floe_job.exceptions import TransformRefused
 from floe_job.transform.required import required_object, required_struct
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 
 PURPOSE = "field replacement"
+_SHOWN_CHARACTERS: Final = 100
 
 
 class ReplaceFieldChange(ValueChange):
@@ -66,6 +68,18 @@ class ReplaceFieldChange(ValueChange):
         return ChangedColumns(made, change)
 
     def _schema(self, schema: ConnectSchema) -> ConnectSchema:
+        """Return the schema of changed structs, which is not optional, as Java's.
+
+        Java refuses them as well where a field keeps its name and another one gets it; or, if that other one is left out, it
+        writes that one's value.
+        """
         required_struct(schema, PURPOSE)
         fields = tuple((self._names.get(name, name), inner) for name, inner in schema.fields if self._is_kept(name))
-        return replace(schema, fields=fields)
+        taken = set(self._names.values())
+        kept = [name for name, _ in schema.fields if self._is_kept(name) and name not in self._names and name in taken]
+        if kept:
+            problem = (
+                f"{PURPOSE} gives a name that another field has: {kept[0][:_SHOWN_CHARACTERS]!r}; leave that one out"
+            )
+            raise TransformRefused(problem)
+        return replace(schema, fields=fields, optional=False, default=ABSENT)

@@ -10,7 +10,7 @@ from tests.support.java.transforms.setup import SCHEMALESS, WITH_SCHEMA
 from tests.support.java.transforms.values import Objects, present, struct
 from tests.support.job.formats.envelopes import Envelopes, Schema, written
 
-OPS = ("c", "c", "u", "u", "d", "r", "t", "m")
+OPS = (*"cccc", *"uuuu", *"ddd", "r", "r", "t", "m")
 _TABLES = (
     ("inventory", "public", "customers"),
     ("inventory", "public", "orders"),
@@ -48,7 +48,7 @@ def event(random: Random, row: Any) -> dict[str, Any]:
         "after": row() if op in "cur" else None,
         "source": source(random),
         "op": op,
-        "ts_ms": random.choice((None, 1_700_000_000_123, random.randrange(2_000_000_000_000))),
+        "ts_ms": random.choice((*[random.randrange(2_000_000_000_000)] * 9, None)),
         "transaction": random.choice((None, None, dict(zip(_BLOCK, ("571", 1, 2), strict=True)))),
     }
     if op == "m":

@@ -15,10 +15,10 @@ UNREAD, REFUSED, FILTERED, RECORD = "unread", "refused", "filtered", "record"
 """What becomes of a record: no converter reads it, a transform refuses it or leaves it out, or there is a record."""
 
 
-def differences(java: Sequence[Answer], floe: Sequence[Outcome]) -> dict[int, str]:
-    """Return by place what is not the same."""
-    found = {place: difference(*both) for place, both in enumerate(zip(java, floe, strict=True))}
-    return {place: problem for place, problem in found.items() if problem}
+def differences(java: Sequence[Answer], floe: Sequence[Outcome]) -> dict[int, list[str]]:
+    """Return by place what is not the same, part by part."""
+    found = {place: list(_differences(*both)) for place, both in enumerate(zip(java, floe, strict=True))}
+    return {place: problems for place, problems in found.items() if problems}
 
 
 def tally(java: Sequence[Answer]) -> Counter[str]:
@@ -26,13 +26,13 @@ def tally(java: Sequence[Answer]) -> Counter[str]:
     return Counter(_fate(one) for one in java)
 
 
-def difference(java: Answer, floe: Outcome) -> str:
-    """Return what differs for one record; "" for nothing."""
+def _differences(java: Answer, floe: Outcome) -> Iterator[str]:
     theirs = _fate(java)
     ours = _fate(floe) if floe.get("stage", TRANSFORM) == TRANSFORM else UNREAD
     if ours != theirs:
-        return f"Java: {theirs}, {_shown(java)}; floe: {ours}, {_shown(floe)}"
-    return "" if theirs != RECORD else "; ".join(_parts(java, floe))
+        yield f"Java: {theirs}, {_shown(java)}; floe: {ours}, {_shown(floe)}"
+    elif theirs == RECORD:
+        yield from _parts(java, floe)
 
 
 def _fate(one: Answer | Outcome) -> str:
@@ -91,4 +91,4 @@ def _shown(given: Any) -> str:
     return str(given)[:_SHOWN_CHARACTERS]
 
 
-_SHOWN_CHARACTERS = 600
+_SHOWN_CHARACTERS = 200

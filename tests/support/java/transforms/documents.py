@@ -15,6 +15,7 @@ from tests.support.java.transforms.values import NAMES, TEXTS
 from tests.support.job.formats.envelopes import Envelopes, Schema
 
 _TOMBSTONES = 0.08
+_RARITY = 0.01
 _JSON = "io.debezium.data.Json"
 _KEY: Schema = {
     "type": "struct",
@@ -49,6 +50,8 @@ class Documents:
 
     def value(self, depth: int) -> Any:
         """Make any value; deep ones hold no others."""
+        if self.random.random() < _RARITY:
+            return self.random.choice(list(_RARE.values()))(self.random)
         kind = self.random.choice((*_LEAVES, *("document", "array") * (2 * (depth < 4))))
         if kind == "document":
             return self.document(depth)
@@ -76,11 +79,14 @@ _LEAVES: dict[str, Callable[[Random], Any]] = {
     "time": lambda pick: {"$timestamp": {"t": pick.randrange(2**31), "i": pick.randrange(9)}},
     "binary": lambda pick: {"$binary": pick.choice(("aGk=", "")), "$type": "00"},
     "oid": lambda pick: {"$oid": f"{pick.randrange(2**96):024x}"},
+}
+_RARE: dict[str, Callable[[Random], Any]] = {
     "pattern": lambda pick: {"$regex": "a.*", "$options": "i"},
     "least": lambda pick: {"$minKey": 1},
     "code": lambda pick: {"$code": "x()"},
     "symbol": lambda pick: {"$symbol": "s"},
 }
+"""Types that the Java classes refuse."""
 
 
 def _event(made: Documents) -> dict[str, Any]:

@@ -8,21 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import pyarrow as pa
-
-from floe.config.converters.base import Role
+from floe.config.converters.base import ConverterSpec, Role
 from floe.config.converters.registry import read_converter
 from floe.config.keys.reader import Settings
 from floe.config.sections.transforms import TransformSpec
 from floe.model.ranges import OffsetRange
-from floe_job.connect.schema import ConnectSchema
-from floe_job.convert.base import Converters
 from floe_job.convert.registry import converters_of
-from floe_job.convert.typed.parsed import arrow_column
+from floe_job.convert.typed.whole.reader import batch_of
+from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
 from floe_job.source.range_part import RangePart
 from floe_job.source.record_batch import Records
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.chain import Chain, _Step
+from floe_job.transform.readers import Readers, key_reader, value_reader
 from tests.support.java.transforms.given import Given
 from tests.support.java.transforms.setup import Reader, Setup
 from tests.support.java.transforms.trees import tree_of
@@ -48,62 +46,51 @@ class WholeChain(Chain):
 
 def outcomes_of(specs: Sequence[TransformSpec], setup: Setup, given: Sequence[Given]) -> list[Outcome]:
     """Run records through floe's transforms, those of each partition together."""
-    chain, converters = WholeChain(specs), _converters(setup.value, "value")
+    chain, readers = WholeChain(specs), _readers(setup)
     places: dict[tuple[str, int], list[int]] = {}
     for place, one in enumerate(given):
         places.setdefault((one.topic, one.partition), []).append(place)
     found: dict[int, Outcome] = {}
     for of in places.values():
-        for batch, own in _batches(chain, converters, [given[place] for place in of]):
-            found |= {of[place]: outcome for place, outcome in _outcomes(batch, own)}
+        start = 0
+        for batch in chain.batches(_records([given[place] for place in of]), readers):
+            own = of[start : start + len(batch.source)]
+            found |= {own[place]: outcome for place, outcome in _outcomes(batch.with_values())}
+            start += len(own)
+    assert sorted(found) == list(range(len(given)))
     return [found[place] for place in range(len(given))]
 
 
-def _batches(
-    chain: Chain, converters: Converters, given: Sequence[Given]
-) -> Iterator[tuple[ParsedBatch, Sequence[int]]]:
-    """Yield what the chain makes of the records of one partition, and which records each batch was made of."""
-    start = 0
-    for batch in chain.batches(_records(given), converters):
-        yield batch, range(start, start + len(batch.source))
-        start += len(batch.source)
-    assert start == len(given)
-
-
-def _outcomes(batch: ParsedBatch, own: Sequence[int]) -> Iterator[tuple[int, Outcome]]:
-    gone = set(range(len(own))) - set(batch.places) - {one.index for one in batch.rejected}
+def _outcomes(batch: ParsedBatch) -> Iterator[tuple[int, Outcome]]:
+    """Yield what became of each record of a batch, by its place in the source."""
+    gone = set(range(len(batch.source))) - set(batch.places) - {one.index for one in batch.rejected}
     assert len(gone) == batch.filtered
-    yield from ((own[place], {"filtered": True}) for place in gone)
-    yield from ((own[one.index], {"refused": one.reason, "stage": one.stage}) for one in batch.rejected)
-    values = _written(list(batch.values), getattr(batch.values, "schemas", [None] * len(batch)))
-    keys = [
-        _key(*both) for both in zip(batch.read_keys(), batch.source.messages.select(batch.places).keys(), strict=True)
-    ]
-    columns = (batch.places, batch.read_topics(), batch.read_timestamps(), keys, values, batch.read_headers())
-    for place, topic, timestamp, key, value, headers in zip(*columns, strict=True):
+    yield from ((place, {"filtered": True}) for place in gone)
+    yield from ((one.index, {"refused": one.reason, "stage": one.stage}) for one in batch.rejected)
+    own = batch.source.messages.select(batch.places).keys()
+    keys = _written(batch.parsed_keys) if batch.has_other_keys else [{"bytes": _hex(key)} for key in own]
+    columns = (batch.read_topics(), batch.read_timestamps(), keys, _written(batch.values), batch.read_headers())
+    for place, topic, timestamp, key, value, headers in zip(batch.places, *columns, strict=True):
         written = [[name, _hex(one)] for name, one in headers or ()]
-        record = {"topic": topic, "timestamp": timestamp, "key": key, "value": value, "headers": written}
-        yield own[place], record
+        yield (
+            place,
+            {"topic": topic, "timestamp": timestamp, "key": key, "value": value, "headers": written},
+        )
 
 
-def _key(key: Any, own: bytes | None) -> dict[str, Any]:
-    return {"bytes": _hex(own)} if key == own else {"tree": tree_of(key)}
-
-
-def _written(values: Sequence[Any], schemas: Sequence[ConnectSchema | None]) -> list[Any]:
+def _written(values: Any) -> list[Any]:
     """Return values as {"schema", "value"} or {"tree"}; a tombstone is a tree of None."""
-    found: list[Any] = [
-        {"tree": tree_of(value)} if schema is None else None for value, schema in zip(values, schemas, strict=True)
-    ]
-    places: dict[ConnectSchema, list[int]] = {}
-    for place, schema in enumerate(schemas):
-        if schema is not None:
-            places.setdefault(schema, []).append(place)
-    for schema, some in places.items():
-        column: pa.Array = arrow_column([values[place] for place in some], schema)
-        text = schema_json(schema)
-        for place, value in zip(some, column.to_pylist(), strict=True):
-            found[place] = {"schema": text, "value": value_json(schema, value)}
+    if not isinstance(values, TypedColumns | TypedValues):
+        return [{"tree": tree_of(value)} for value in values]
+    typed = batch_of(values)
+    found: list[Any] = [{"tree": None}] * len(values)
+    for part in typed.parts:
+        schema = schema_json(part.schema)
+        for place, value in zip(part.places.tolist(), part.column.to_pylist(), strict=True):
+            found[place] = {"schema": schema, "value": value_json(part.schema, value)}
+    if typed.schemaless is not None:
+        for place, value in zip(typed.schemaless.places.tolist(), typed.schemaless.values, strict=True):
+            found[place] = {"tree": tree_of(value)}
     return found
 
 
@@ -137,12 +124,17 @@ def _records(given: Sequence[Given]) -> Records:
     )
 
 
-def _converters(reader: Reader, role: Role) -> Converters:
+def _readers(setup: Setup) -> Readers:
+    values = value_reader(converters_of(_spec(setup.value, "value"), NO_REGISTRY))
+    return Readers(values, key_reader(_spec(setup.key, "key"), NO_REGISTRY))
+
+
+def _spec(reader: Reader, role: Role) -> ConverterSpec:
     keys = {f"{role}.converter.{name}": value for name, value in reader.options.items()}
     settings = Settings({f"{role}.converter": reader.type, **keys})
     spec = read_converter(settings, role)
     assert settings.problems == []
-    return converters_of(spec, NO_REGISTRY)
+    return spec
 
 
 def _hex(value: bytes | None) -> str | None:
