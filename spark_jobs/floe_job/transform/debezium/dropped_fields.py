@@ -23,7 +23,9 @@ def dropped_names(options: NewRecordState, headers: Headers) -> list[Any]:
     try:
         found = json.loads(given)
     except (ValueError, RecursionError):
-        found = None
+        found = given
+    if found is None:
+        return []
     if not isinstance(found, list):
         problem = f"the header {shown(options.drop_header)} is no list of fields to leave out, but {shown(given)}"
         raise TransformRefused(problem)

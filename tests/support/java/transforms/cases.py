@@ -23,6 +23,7 @@ STRUCTS: Final = ("structs", "debezium structs", "mongodb structs")
 
 ICEBERG: Final = "org.apache.iceberg.connect.transforms"
 KAFKA: Final = "org.apache.kafka.connect.transforms"
+DEBEZIUM: Final = "io.debezium.transforms"
 SIDES: Final = ("Value", "Key")
 """How the names of many of Kafka's classes end."""
 
@@ -66,6 +67,20 @@ _REPLACE_FIELD: Final = (
     {},
 )
 
+_NEW_RECORD_STATE: Final = (
+    {},
+    {"delete.tombstone.handling.mode": "drop", "add.fields": "op,table,lsn,source.ts_ms,ts_ms,nothing"},
+    {"delete.tombstone.handling.mode": "Rewrite", "add.fields": "op:kind,total_order", "add.fields.prefix": ""},
+    {"delete.tombstone.handling.mode": "rewrite-with-tombstone", "add.headers": "op,db,ts_ms,transaction.id:tx"},
+    {"delete.tombstone.handling.mode": "delete-to-tombstone", "route.by.field": "a", "add.headers.prefix": "h_"},
+    {"delete.tombstone.handling.mode": "rewrite", "route.by.field": "b", **_FILLS_NOT},
+    {"add.fields": "source", "add.headers": "source,a.b"},
+    {"add.fields": "transaction", "delete.tombstone.handling.mode": "rewrite"},
+    {"add.fields": "transaction.x,source.name:a", "add.fields.prefix": ""},
+    {"drop.fields.header.name": "drop", "drop.fields.from.key": "true", "delete.tombstone.handling.mode": "rewrite"},
+    {"drop.fields.header.name": "drop", "drop.fields.keep.schema.compatible": "false"},
+)
+
 CASES: Final[dict[str, Case]] = {
     "KafkaMetadataTransform": Case(
         f"{ICEBERG}.KafkaMetadataTransform",
@@ -104,6 +119,20 @@ CASES: Final[dict[str, Case]] = {
             ),
         ),
         failing={"objects": "of two fields that get one name, Java keeps the one that its hash table has later"},
+    ),
+    "ExtractNewRecordState": Case(
+        f"{DEBEZIUM}.ExtractNewRecordState",
+        _NEW_RECORD_STATE,
+        ("debezium structs", "structs", "objects"),
+        refused=({"add.fields": "a:b:c"}, {"delete.tombstone.handling.mode": "keep"}),
+        known=(
+            Known(
+                "A struct that add.fields names is refused by both; where it is null Java adds a struct without fields.",
+                r"value\.schema\.fields\.\d+: Java \['__transaction', .*|value\.value\.\d+: Java null, floe \(nothing\)",
+                ("debezium structs",),
+            ),
+        ),
+        failing={"debezium objects": "Java leaves events without a schema as they are, floe takes the rows out of them"},
     ),
 }
 """By the class's simple name, and a remark where a class has several."""
