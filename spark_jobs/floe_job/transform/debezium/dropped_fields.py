@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from floe.config.transforms.debezium.new_record_state import NewRecordState
@@ -11,6 +12,8 @@ from floe.config.transforms.kafka.replace_field import ReplaceField
 from floe_job.connect.schema import ConnectSchema
 from floe_job.exceptions import TransformRefused
 from floe_job.source.messages import Headers
+from floe_job.transform.changed_records import ChangedRecords
+from floe_job.transform.debezium.outcome import Outcome
 from floe_job.transform.kafka.replace_field import ReplaceFieldChange
 from floe_job.transform.required import required_struct, shown
 
@@ -32,7 +35,18 @@ def dropped_names(options: NewRecordState, headers: Headers) -> list[Any]:
     return found
 
 
-def without(
+def leave_out_fields(
+    options: NewRecordState, names: Sequence[Any], records: ChangedRecords, row: int, outcome: Outcome
+) -> Outcome:
+    """Leave fields out of a record's key, if they are to be, and out of what becomes of it. Raises TransformRefused."""
+    if options.reads_keys and records.keys[row] is not None:
+        records.set_key(row, *_without(options, names, records.keys[row], records.key_schemas[row]))
+    left = [name for name in names if name not in outcome.fixed]
+    value, schema = _without(options, left, outcome.value, outcome.schema)
+    return replace(outcome, value=value, schema=schema)
+
+
+def _without(
     options: NewRecordState, names: Sequence[Any], value: Any, schema: ConnectSchema | None
 ) -> tuple[Any, ConnectSchema | None]:
     """Return a value, or a key, without fields, and its schema. Raises TransformRefused."""

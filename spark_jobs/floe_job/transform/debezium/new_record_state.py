@@ -12,10 +12,10 @@ from floe_job.convert.typed.base import TypedPart
 from floe_job.convert.typed.whole.values import TypedColumns
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.batch import ParsedBatch
-from floe_job.transform.columns import objects_of, schemas_of
+from floe_job.transform.changed_records import ChangedRecords, with_headers
+from floe_job.transform.debezium.dropped_fields import dropped_names, leave_out_fields
 from floe_job.transform.debezium.event import TypedEvents, is_event
 from floe_job.transform.debezium.event_columns import ColumnOutcomes, unwrap
-from floe_job.transform.debezium.made_records import MadeRecords, with_headers
 from floe_job.transform.debezium.outcome import OP, Outcome
 from floe_job.transform.debezium.plain_event import is_plain_event, plain_outcome
 
@@ -68,7 +68,10 @@ class NewRecordStates:
             headers = batch.read_headers()
             if any(headers[row] is None for row in found.headers):
                 return None
-            changes["headers"] = [with_headers(own, found.headers.get(row, ())) for row, own in enumerate(headers)]
+            changes["headers"] = [
+                with_headers(own, found.headers[row]) if row in found.headers else own
+                for row, own in enumerate(headers)
+            ]
         landing = np.cumsum(found.kept) - 1
         parts = [TypedPart(part.schema, landing[part.places], part.column) for part in found.parts]
         kept = batch.changed(**changes).filter(found.kept)  # type: ignore[arg-type]
@@ -77,14 +80,24 @@ class NewRecordStates:
     # -- one by one ---------------------------------------------------------------------------------------------------
 
     def _one_by_one(self, batch: ParsedBatch) -> ParsedBatch:
-        values = objects_of(batch.values)
-        made = MadeRecords(self._options, batch, values)
-        for row, (value, schema) in enumerate(zip(values, schemas_of(values), strict=True)):
-            try:
-                made.note(row, self._outcome(value, schema))
-            except TransformRefused as error:
-                made.refuse(row, error.reason)
-        return made.result()
+        records = ChangedRecords(batch)
+        headers = batch.read_headers() if self._options.headers or self._options.drop_header else ()
+
+        def change(row: int, value: Any, schema: ConnectSchema | None) -> None:
+            outcome = self._outcome(value, schema)
+            if outcome is None:
+                records.leave_out(row)
+                return
+            if outcome.headers:
+                records.set_headers(row, with_headers(headers[row], outcome.headers))
+            if outcome.is_change and self._options.drop_header:
+                names = dropped_names(self._options, [*(headers[row] or ()), *outcome.headers])
+                outcome = leave_out_fields(self._options, names, records, row, outcome) if names else outcome
+            records.set_value(row, outcome.value, outcome.schema)
+            if outcome.topic is not None:
+                records.set_topic(row, outcome.topic)
+
+        return records.each(change)
 
     def _outcome(self, value: Any, schema: ConnectSchema | None) -> Outcome | None:
         if value is None:
