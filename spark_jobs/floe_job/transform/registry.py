@@ -8,6 +8,7 @@ from floe.config.transforms.options import TransformOptions
 from floe_job.transform.base import Predicate
 from floe_job.transform.debezium.registry import DEBEZIUM
 from floe_job.transform.family import Family
+from floe_job.transform.iceberg.registry import ICEBERG
 from floe_job.transform.kafka.registry import KAFKA
 from floe_job.transform.kafka_metadata.columns import MetadataColumns
 from floe_job.transform.kafka_metadata.records import MetadataRecords
@@ -17,6 +18,7 @@ FAMILIES: Final[dict[type[TransformOptions], Family]] = {
     KafkaMetadata: Family(MetadataRecords, MetadataColumns),
     **KAFKA,
     **DEBEZIUM,
+    **ICEBERG,
 }
 """By the class of the settings. Another transform needs a line here, and one in ``floe.config.transforms.registry``."""
 

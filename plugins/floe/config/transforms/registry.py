@@ -4,6 +4,7 @@ from typing import Final
 
 from floe.config.transforms import predicates
 from floe.config.transforms.debezium import new_record_state
+from floe.config.transforms.iceberg import change_data, copy_value, json_to_map
 from floe.config.transforms.kafka import replace_field
 from floe.config.transforms.kafka_metadata import KAFKA_METADATA
 from floe.config.transforms.options import PredicateClass, TransformClass
@@ -12,7 +13,14 @@ _TABULAR: Final = "io.tabular.iceberg.connect.transforms."
 """The package of Iceberg's classes before they came to Apache: these names run Apache's."""
 
 _APACHE: Final = "org.apache.iceberg.connect.transforms."
-_CLASSES: Final[tuple[TransformClass, ...]] = (KAFKA_METADATA, *replace_field.CLASSES, new_record_state.CLASS)
+_CLASSES: Final[tuple[TransformClass, ...]] = (
+    KAFKA_METADATA,
+    *replace_field.CLASSES,
+    *change_data.CLASSES,
+    copy_value.CLASS,
+    json_to_map.CLASS,
+    new_record_state.CLASS,
+)
 
 TRANSFORMS: Final[dict[str, TransformClass]] = {
     **{one.name: one for one in _CLASSES},

@@ -120,6 +120,31 @@ CASES: Final[dict[str, Case]] = {
         ),
         failing={"objects": "of two fields that get one name, Java keeps the one that its hash table has later"},
     ),
+    "DebeziumTransform": Case(
+        f"{ICEBERG}.DebeziumTransform",
+        ({}, {"cdc.target.pattern": "lake.{db}_{table}"}, {"cdc.target.pattern": " x "}),
+        ("debezium structs", "debezium objects", "structs"),
+    ),
+    "DmsTransform": Case(
+        f"{ICEBERG}.DmsTransform",
+        ({},),
+        ("dms", "objects"),
+        known=(
+            Known(
+                "Java writes the text of an object or an array that is the name of a schema or a table; floe refuses it.",
+                r"Java: record, .*; floe: refused, .* in the metadata has to be a text, and is [\[{].*",
+                ("dms",),
+            ),
+        ),
+    ),
+    "CopyValue": Case(
+        f"{ICEBERG}.CopyValue",
+        ({"source.field": "a", "target.field": "new"}, {"source.field": " b", "target.field": "c"}),
+        refused=({"source.field": "a"}, {"target.field": "a"}),
+    ),
+    "JsonToMapTransform": Case(
+        f"{ICEBERG}.JsonToMapTransform", ({}, {"json.root": "true"}), ("texts",), refused=({"json.root": "perhaps"},)
+    ),
     "ExtractNewRecordState": Case(
         f"{DEBEZIUM}.ExtractNewRecordState",
         _NEW_RECORD_STATE,
@@ -132,7 +157,9 @@ CASES: Final[dict[str, Case]] = {
                 ("debezium structs",),
             ),
         ),
-        failing={"debezium objects": "Java leaves events without a schema as they are, floe takes the rows out of them"},
+        failing={
+            "debezium objects": "Java leaves events without a schema as they are, floe takes the rows out of them"
+        },
     ),
 }
 """By the class's simple name, and a remark where a class has several."""

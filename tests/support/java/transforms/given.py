@@ -15,7 +15,18 @@ TIMES = (0, 1, 1_700_000_000_123, 1_709_164_799_999, 951_782_400_000, LAST_TIME,
 HEADER_NAMES = ("h", "h", "drop", "trace", "é", "a.b", "b", "")
 HEADERS: tuple[bytes | None, ...] = (
     *(None, b"", b"text", b"1", b"007", b"-40000", b"1.50", b"1e3", b"true", b"null", b'"quoted"', b"2024-01-02"),
-    *(b'["a","b"]', b'["c"]', b"[]", b'{"a":1}', b"[1,2]", b"[1,x", "snow ☃".encode(), b"\xff\xfe", b"2024-01-02T03:04:05.678Z", b" blanks "),
+    *(
+        b'["a","b"]',
+        b'["c"]',
+        b"[]",
+        b'{"a":1}',
+        b"[1,2]",
+        b"[1,x",
+        "snow ☃".encode(),
+        b"\xff\xfe",
+        b"2024-01-02T03:04:05.678Z",
+        b" blanks ",
+    ),
 )
 
 
