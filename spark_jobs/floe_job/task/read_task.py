@@ -98,7 +98,7 @@ class _TaskRun:
         self._router = Router(task.routes, self._targets, self._converters, keys)
         self._collector = DeadLetterCollector(task.dead_letters, task.index, self._budget)
         self._send_queue = SendQueue(task.index, task.writers) if task.writers else None
-        self._chain = Chain.of(task.routes.transforms)
+        self._chain = Chain.of_task(task.routes)
         self._readers = Readers.of(task, self._converters, self._key_lookups)
         self._shared_decoder = SharedDecoder.of(task.targets, task.routes, self._converters)
         self._deliveries = 0
@@ -243,7 +243,9 @@ class _TaskRun:
             if self._send_queue is not None and is_spread(target)
             else None
         )
-        self._writers[name] = TableRows(target, self._task.index, self._converters, self._budget, sender)
+        self._writers[name] = TableRows(
+            target, self._task.index, self._converters, self._budget, sender, chain=self._chain
+        )
         return self._writers[name]
 
     def _collect_changes(self, name: str, writer: TableRows, records: Records) -> None:

@@ -9,16 +9,24 @@ from functools import partial
 import pyarrow as pa
 from pyiceberg.schema import Schema
 
+from floe.config.converters.base import JSON
+from floe.config.sections.routing import Routing
 from floe.config.sections.transforms import TransformSpec, source_columns, split_chain
 from floe.config.transforms.options import SourceColumnNames, TransformOptions
+from floe_job.contract.task import RouteRules
+from floe_job.convert.base import Converters, TableConverter
 from floe_job.schema.evolution import Path
 from floe_job.schema.proposal import Proposal
+from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import Records
 from floe_job.transform.base import ColumnTransform, Predicate, Reads, RecordTransform, Refusal
 from floe_job.transform.batch import ParsedBatch
+from floe_job.transform.field_steps.plan import FieldPlan
+from floe_job.transform.field_steps.rows import FieldRows
 from floe_job.transform.readers import Readers
 from floe_job.transform.record_metadata import RecordMetadata
 from floe_job.transform.registry import family_of, predicate_of
+from floe_job.transform.value_change import EachValue
 
 
 @dataclass(frozen=True)
@@ -53,16 +61,26 @@ PARSED_BYTES = 4 * 1024 * 1024
 class Chain:
     """The transforms in their order: those that see records, and after them the columns that are added to rows."""
 
-    def __init__(self, specs: Sequence[TransformSpec]) -> None:
-        """Raises ValueError for a transform without code."""
+    def __init__(self, specs: Sequence[TransformSpec], routing: Routing | None = None) -> None:
+        """Raises ValueError for a transform without code. ``routing``: that of JSON without schemas; None for others."""
         self._specs = specs
         whole, self._added = split_chain(specs)
-        self._steps = [_Step.of(spec) for spec in whole]
+        steps = [_Step.of(spec) for spec in whole]
+        left = 0 if routing is None else _steps_of_fields(steps, whole, routing)
+        self._steps = steps[: len(steps) - left]
+        self._field_steps = [
+            step.transform for step in steps[len(steps) - left :] if isinstance(step.transform, EachValue)
+        ]
 
     @classmethod
     def of(cls, specs: Sequence[TransformSpec]) -> Chain:
         """Make the chain of a connector's transforms."""
         return cls(specs)
+
+    @classmethod
+    def of_task(cls, routes: RouteRules) -> Chain:
+        """Make the chain of a task: transforms of fields may be left to ``field_rows``."""
+        return cls(routes.transforms, routes.routing if routes.value_converter.kind == JSON else None)
 
     @property
     def is_columnar(self) -> bool:
@@ -96,6 +114,19 @@ class Chain:
             some = records.select(range(start, min(start + size, len(records)))) if size < len(records) else records
             yield self.apply(ParsedBatch.unread(some, readers))
 
+    def field_rows(
+        self, schema: Schema | None, rules: ColumnRules, table: TableConverter, converters: Converters
+    ) -> FieldRows | None:
+        """Make what decodes the records of a table, if transforms of fields were left to it.
+
+        ``schema``, ``rules``, ``table``: of the table, without columns that are added; ``converters``: of values.
+        """
+        if not self._field_steps:
+            return None
+        changes = [step.change for step in self._field_steps]
+        plan = None if schema is None else FieldPlan.of(schema, rules, changes)
+        return FieldRows(self._field_steps, table, converters, plan)
+
     def columns_of(self, schema: Schema | None, *, fold: bool) -> ColumnTransform:
         """Make what adds the columns to one table; with ``fold`` regardless of case. Raises UnsupportedColumn."""
         by_kind: dict[type[TransformOptions], list[TransformOptions]] = {}
@@ -109,6 +140,17 @@ class Chain:
                 raise ValueError(problem)
             makers.append(partial(columns, transforms=options, fold=fold))
         return makers[0](schema) if len(makers) == 1 else Columns(schema, makers)
+
+
+def _steps_of_fields(steps: Sequence[_Step], specs: Sequence[TransformSpec], routing: Routing) -> int:
+    """Return how many steps at the end only change fields, if those before see no values, and none decides the route."""
+    count = 0
+    for step, spec in zip(reversed(steps), reversed(specs), strict=True):
+        is_own = isinstance(step.transform, EachValue) and step.transform.is_of_fields and step.predicate is None
+        if not is_own or spec.options.changes_routing(routing.by, routing.name):
+            break
+        count += 1
+    return count if all(step.reads is Reads.NOTHING for step in steps[: len(steps) - count]) else 0
 
 
 class Columns:

@@ -17,6 +17,7 @@ from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.columns import objects_of, schemas_of
+from floe_job.transform.field_steps.demand import Demands
 
 MAX_KNOWN: Final = 1000
 """Schemas whose change is kept: a topic with more has others compiled again."""
@@ -62,11 +63,13 @@ class ValueChange(ABC):
     """Changes values one by one, as the Java class does with the value, or the key, of a record.
 
     ``reads_origin``: whether it needs to know where the record is from. ``takes_null``: whether it changes a value that is
-    null too; else that stays as it is.
+    null too; else that stays as it is. ``is_of_fields``: whether all it does is to add, drop, rename or change fields at the
+    top of objects, each by itself; then ``demands`` says how columns are read.
     """
 
     reads_origin = False
     takes_null = False
+    is_of_fields = False
 
     @abstractmethod
     def plain(self, value: Any, origin: Origin | None) -> Any:
@@ -81,6 +84,10 @@ class ValueChange(ABC):
 
     def columns(self, schema: ConnectSchema) -> ChangedColumns | None:
         """Compile the change of columns; None where values have to be changed one by one."""
+        return None
+
+    def demands(self, wanted: Demands) -> Demands | None:
+        """Return what a table's columns need before the change, of objects without schemas; None where that is not known."""
         return None
 
 
@@ -101,6 +108,11 @@ class EachValue:
     change: ValueChange
     side: Side = "value"
     _known: dict[int, _Compiled] = field(default_factory=dict)
+
+    @property
+    def is_of_fields(self) -> bool:
+        """Whether it only changes fields of values, see ``ValueChange``."""
+        return self.side == "value" and self.change.is_of_fields
 
     def apply(self, batch: ParsedBatch) -> ParsedBatch:
         """Change the values; those that cannot be are refused."""

@@ -40,11 +40,16 @@ class TableRows:
         converters: Converters,
         budget: WriteBudget | None = None,
         sink: RowSink | None = None,
+        chain: Chain | None = None,
     ) -> None:
-        """Write rows to files of this task, or else pass them to ``sink``. ``converters``: of the task's values."""
+        """Write rows to files of this task, or else pass them to ``sink``. ``converters``: of the task's values.
+
+        ``chain``: the task's, which may leave transforms of fields to each table.
+        """
         self._target = target
         schema = target.metadata.schema() if target.metadata is not None else None
-        self._columns = Chain.of(target.transforms).columns_of(schema, fold=target.rules.case_insensitive)
+        chain = chain or Chain.of(target.transforms)
+        self._columns = chain.columns_of(schema, fold=target.rules.case_insensitive)
         specs = () if target.metadata is None else target.metadata.partition_specs
         rules = replace(
             target.rules,
@@ -58,6 +63,9 @@ class TableRows:
             create=target.metadata is None,
             name_mapping=target.metadata.name_mapping() if target.metadata is not None else None,
         )
+        has_mapping = target.metadata is not None and target.metadata.name_mapping() is not None
+        planned = None if has_mapping else self._columns.record_schema
+        self._field_rows = chain.field_rows(planned, rules, self._decoder, converters)
         grows = target.rules.evolve or target.metadata is None
         self._missing = self._columns.needs() if grows else {}
         self._limits = PartitionLimits(target.metadata.spec(), schema) if schema and target.metadata else None
@@ -98,7 +106,9 @@ class TableRows:
             return []
         if self._target.refusal is not None:
             return self._refuse(records, self._target.refusal)
-        decoded = self._decoder.decode(records.content)
+        decoded = (
+            self._decoder.decode(records.content) if self._field_rows is None else self._field_rows.decode(records)
+        )
         self._fast += decoded.fast_rows
         if self._decoder.needs and not is_final:
             self.abort()

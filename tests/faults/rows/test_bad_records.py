@@ -29,7 +29,6 @@ def test_row_30_every_bad_record_becomes_dead_letter_others_rows(lettered: Sink)
     lettered.assert_exactly_once()
 
 
-@pytest.mark.ci
 def test_row_30_of_a_key_given_twice_the_last_counts(lettered: Sink) -> None:
     for partition in (0, 1):
         for _ in range(20):
@@ -60,7 +59,6 @@ def test_row_30_records_of_many_megabytes_land_or_are_kept_whole(make_sink: Make
     sink.assert_exactly_once()
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("tables", [("db.a", "db.b")])
 def test_row_30_each_table_judges_for_itself(make_sink: MakeSink, tables: tuple[str, ...]) -> None:
     sink = known(make_sink(tables=tables, **{"floe.deadletter.table": DEAD_LETTERS}))
@@ -262,7 +260,6 @@ def test_row_31_letters_of_nothing_but_poison_survive_a_kill(lettered: Sink, poi
     assert dead_letters(lettered).total() == count
 
 
-@pytest.mark.ci
 def test_row_31_bad_records_above_ratio_fail_before_announcing(make_sink: MakeSink) -> None:
     sink = known(make_sink(**{"floe.deadletter.table": DEAD_LETTERS, "floe.deadletter.max-ratio": "0.3"}))
     mixed(sink, POISON, good=10)

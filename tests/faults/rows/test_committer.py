@@ -58,7 +58,6 @@ def test_row_14_commit_paused_while_others_run_adds_nothing(sink: Sink, point: s
     assert sink.snapshots() == 2
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize(
     "act", [foreign.append, foreign.add_column, foreign.rewrite, foreign.change_spec, foreign.set_property]
 )
@@ -106,7 +105,6 @@ def test_row_16_two_runs_planned_at_once_one_is_superseded(sink: Sink) -> None:
     sink.assert_exactly_once()
 
 
-@pytest.mark.ci
 def test_row_18_committed_run_repeated_with_new_records_is_idle(sink: Sink) -> None:
     run = sink.announced(500)
     assert run.step("commit").is_done

@@ -232,7 +232,6 @@ def test_row_46_answer_that_is_no_registry_s_fails_the_run(
     sink.assert_exactly_once()
 
 
-@pytest.mark.ci
 def test_row_47_errors_that_pass_do_not_fail_the_run(avro: Callable[..., Sink], registry: RegistryProxy) -> None:
     sink = avro(**{"floe.deadletter.table": DEAD_LETTERS})
     two_versions(sink)

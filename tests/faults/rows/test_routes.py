@@ -82,7 +82,6 @@ def test_row_33_malicious_routes_make_dead_letters_and_no_table(make_sink: MakeS
     sink.assert_exactly_once()
 
 
-@pytest.mark.ci
 def test_row_33_static_tables_filter_unroutable_is_dead_letter(
     make_sink: MakeSink,
 ) -> None:

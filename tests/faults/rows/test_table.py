@@ -31,7 +31,6 @@ def backlogs(sink: Sink) -> dict[int, dict[str, int]]:
     return {p: dict(position.backlogs) for (_, p), position in sink.marks().items() if position.backlogs}
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("point", ["commit.table@2", "commit.table.landed@1", "commit.table.landed@2"])
 def test_row_08_commit_killed_between_tables_commits_each_once(pair: Sink, point: str) -> None:
     run = pair.announced()
@@ -108,7 +107,6 @@ def test_row_35_expired_snapshots_change_nothing(sink: Sink) -> None:
     sink.assert_exactly_once()
 
 
-@pytest.mark.ci
 def test_row_36_a_rollback_is_refused_and_replayed_into_the_gap(pair: Sink) -> None:
     for _ in range(3):
         pair.producer.produce(100)

@@ -107,7 +107,6 @@ def test_row_25_topic_recreated_with_fewer_partitions_is_refused(make_sink: Make
     assert "fewer partitions" in sink.refused().message or "re-created" in sink.refused().message
 
 
-@pytest.mark.ci
 def test_row_26_position_below_log_start_needs_accepted_loss(sink: Sink) -> None:
     for partition in (0, 1):
         sink.producer.produce(200, partition=partition)

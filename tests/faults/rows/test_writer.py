@@ -28,7 +28,6 @@ def test_row_01_writer_killed_before_file_close_reads_again(sink: Sink) -> None:
     sink.assert_exactly_once()
 
 
-@pytest.mark.ci
 def test_row_02_files_of_killed_writer_are_never_referenced(sink: Sink) -> None:
     sink.producer.produce(500)
     run = sink.new_run()
@@ -52,7 +51,6 @@ def test_row_03_writer_killed_in_transaction_is_aborted_by_next(sink: Sink) -> N
     sink.assert_exactly_once()
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("point", ["transaction.committed", "write.announced"])
 def test_row_04_writer_killed_after_announcing_announces_once(sink: Sink, point: str) -> None:
     sink.producer.produce(500)
@@ -65,7 +63,6 @@ def test_row_04_writer_killed_after_announcing_announces_once(sink: Sink, point:
     sink.assert_exactly_once()
 
 
-@pytest.mark.ci
 def test_row_05_of_twins_that_both_finish_one_is_announced(sink: Sink) -> None:
     sink.producer.produce(500)
     sink.run(twins=True)

@@ -112,6 +112,7 @@ def assert_books_balance(pipeline: Pipeline) -> None:
     assert total == 20 * (3 + 4 + 4)
 
 
+@pytest.mark.full
 def test_cleared_tasks_with_new_records_add_nothing_and_succeed(
     deployment: Deployment, topic: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -130,6 +131,7 @@ def test_cleared_tasks_with_new_records_add_nothing_and_succeed(
     assert pizzas.column("id") == list(range(1100))
 
 
+@pytest.mark.full
 def test_an_idle_run_that_is_cleared_stays_idle(
     deployment: Deployment, topic: Callable[..., str], tmp_path: Path
 ) -> None:

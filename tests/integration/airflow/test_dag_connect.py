@@ -62,6 +62,7 @@ def end_session(server: ConnectServer, generation: int) -> None:
     SparkSession.builder.remote(url).create().stop()
 
 
+@pytest.mark.full
 def test_a_server_that_is_down_is_named_within_half_a_minute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     nowhere = {"conn_type": "spark_connect", "host": "127.0.0.1", "port": free_port()}
     monkeypatch.setenv("AIRFLOW_CONN_NOWHERE", json.dumps(nowhere))

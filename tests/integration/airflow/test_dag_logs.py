@@ -71,6 +71,7 @@ def end(events: list[dict[str, Any]]) -> list[str]:
     return lines[-3:]
 
 
+@pytest.mark.full
 def test_broker_down_log_has_reason_once_and_three_last_lines(runs: dict[str, DagRun]) -> None:
     events = lines(runs["broker"], "plan")
     client = [e for e in events if e.get("logger") == "floe.kafka.librdkafka"]

@@ -6,12 +6,15 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.support.airflow import Deployment, first_run
 from tests.support.connectors import JSON
 
 URI, WAREHOUSE = "iceberg.catalog.uri", "iceberg.catalog.warehouse"
 
 
+@pytest.mark.full
 def test_worker_defaults_and_references_reach_every_task(
     deployment: Deployment, topic: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -107,6 +107,7 @@ def test_dry_run_reports_then_replay_refills_dropped_table_once(deployment: Depl
     assert "held already" in idle.log("plan")
 
 
+@pytest.mark.full
 def test_append_cleared_and_rerun_appends_once_to_its_branch(deployment: Deployment, eaten: Pipeline) -> None:
     run = replay(deployment, eaten, ranges={"1": [0, 10]}, overlap="append", branch="audit", max_records=4)
     assert run.state == "success", run.log("commit")

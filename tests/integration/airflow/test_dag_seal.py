@@ -32,6 +32,7 @@ class Stored:
         self._rest.call("PATCH", f"{self._task}/{place}", {"value": value})
 
 
+@pytest.mark.full
 def test_plan_changed_by_the_rest_api_is_refused(
     deployment: Deployment, topic: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -6,6 +6,8 @@ import uuid
 from random import Random
 from typing import Any
 
+import pytest
+
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.ext_json import EXT_JSON
 from floe.config.converters.with_registry import API, registry_of
@@ -29,6 +31,7 @@ def one(decoder: TypedDecoder, record: bytes) -> tuple[Any, Any]:
     return batch.parts[0].schema, batch.parts[0].column
 
 
+@pytest.mark.full
 def test_ext_json_records_of_java_are_read(schema_registry: SchemaRegistry) -> None:
     url = schema_registry.confluent_url.removesuffix("/apis/ccompat/v7") + "/apis/registry/v2"
     requests = []

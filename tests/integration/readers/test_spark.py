@@ -23,7 +23,7 @@ PARALLELISM = 100
 EACH = pytest.mark.parametrize("name", READ_BY_SPARK)
 
 
-@EACH
+@pytest.mark.parametrize("name", ["plain", *(pytest.param(one, marks=pytest.mark.full) for one in READ_BY_SPARK[1:])])
 def test_spark_counts_every_filter_right(spark: Spark, tables: dict[str, ReaderTable], name: str) -> None:
     asked = [one for one in filters(tables[name]) if not is_apart(one)]
     wrong = []

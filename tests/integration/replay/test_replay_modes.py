@@ -138,6 +138,7 @@ def test_replay_killed_at_the_catalog_is_committed_once(
     assert snapshots(one) == before + len(plan.slices)
 
 
+@pytest.mark.full
 def test_two_replays_planned_at_once_leave_every_record(mode: Mode, one: Pipeline) -> None:
     plans = [opened(one, **mode.params) for _ in range(2)]
     for plan, effective in plans:

@@ -177,6 +177,7 @@ def check_no_hole(feed: Feed, tables: Iterable[str]) -> int:
 # -- the test ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_fan_out_to_hundred_tables_keeps_every_record_once(pipeline: MakePipeline) -> None:
     one = pipeline(
         PARTITIONS,

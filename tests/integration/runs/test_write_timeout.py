@@ -278,6 +278,7 @@ def test_driver_that_hangs_is_killed(submitted: Pipeline, monkeypatch: pytest.Mo
     assert [slice_.records for slice_ in pizzas.plan().slices] == [5]
 
 
+@pytest.mark.full
 def test_connect_driver_ends_tasks_and_a_server_that_hang(
     submitted: Pipeline, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -52,6 +52,7 @@ def test_one_consumer_reads_range_after_range_without_waiting(pipeline: MakePipe
     reader.close()
 
 
+@pytest.mark.full
 def test_more_positions_than_one_request_move_in_one_transaction(
     topic: Callable[..., str], settings: KafkaSettings
 ) -> None:

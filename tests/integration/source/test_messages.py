@@ -64,6 +64,7 @@ def test_every_part_of_a_record_is_what_the_client_says(
         assert end.error.code() == ck.KafkaError._PARTITION_EOF
 
 
+@pytest.mark.full
 def test_records_stay_readable_after_their_consumer_is_closed(conf: dict[str, Any], topic: Callable[..., str]) -> None:
     one = topic()
     produce(conf, one, [{"value": b"v%d" % n, "key": b"k", "headers": [("h", b"%d" % n)]} for n in range(1000)])

@@ -113,6 +113,7 @@ def test_two_workers_share_a_run_and_bring_nothing_but_python(
     assert pizzas.column("id") == list(range(-1, PARTITIONS * EACH))
 
 
+@pytest.mark.full
 def test_an_executor_that_is_killed_with_its_task_costs_no_row(
     cluster: SparkCluster, pizzas: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -224,6 +224,7 @@ def test_a_worker_that_is_killed_while_it_writes_is_run_again(
     assert one.column("id") == written_ids()
 
 
+@pytest.mark.full
 def test_spark_connect_shuffles_alike(pipeline: MakePipeline, connected: Any) -> None:
     one = prepared(pipeline, **HASH)
     plan = one.plan()

@@ -67,6 +67,7 @@ def test_demo_moves_orders_in_two_runs_and_ends_all_processes(environment: dict[
     assert left_over(tmp_path) == []
 
 
+@pytest.mark.full
 def test_demo_with_registry_fills_typed_columns_from_avro(environment: dict[str, str], tmp_path: Path) -> None:
     done = stack("demo", environment | {"REGISTRY": "1"})
     assert done.returncode == 0, done.stdout + done.stderr
@@ -89,6 +90,7 @@ def test_demo_on_s3_moves_orders_into_the_store(environment: dict[str, str], tmp
     assert left_over(tmp_path) == []
 
 
+@pytest.mark.full
 def test_a_port_that_is_taken_while_airflow_starts_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stack.services.airflow.require_free", lambda *_: None)
     with socket.socket() as taken:

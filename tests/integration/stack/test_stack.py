@@ -33,6 +33,7 @@ def test_the_broker_takes_and_gives_records(broker: Broker, topic: Callable[...,
     assert read(broker.bootstrap, name) == [b"pizza"]
 
 
+@pytest.mark.full
 def test_stopped_broker_leaves_no_process_and_keeps_its_data(tmp_path: Path) -> None:
     one = Broker(tmp_path / "kafka", free_port(), properties={"auto.create.topics.enable": "true"})
     one.start()

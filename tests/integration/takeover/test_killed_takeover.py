@@ -27,6 +27,7 @@ POINTS = (
     f"{CrashPoint.TRANSACTION_SENT}",
     f"{CrashPoint.TRANSACTION_COMMITTED}",
 )
+OTHERS = (POINTS[0], *POINTS[2:-1])
 
 
 def _take_over_and_die(keys: dict[str, str], bootstrap: str, point: str) -> None:
@@ -45,7 +46,9 @@ def killed_at(stage: Stage, point: str) -> None:
     assert process.exitcode == GONE, point
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point", [POINTS[1], POINTS[-1], *(pytest.param(one, marks=pytest.mark.full) for one in OTHERS)]
+)
 def test_a_takeover_killed_at_any_step_is_finished_by_the_next(stage: Stage, point: str) -> None:
     killed_at(stage, point)
     again = stage.take_over()

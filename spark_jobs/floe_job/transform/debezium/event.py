@@ -38,7 +38,7 @@ class TypedEvents:
 
     def outcome(self, event: dict[str, Any]) -> Outcome | None:
         """Return what becomes of an event; None for one that is left out. Raises TransformRefused."""
-        headers = tuple((one.name, header_bytes(one.value(event))) for one in self.headers)
+        headers = tuple((one.name, header_bytes(one.schema, one.value(event))) for one in self.headers)
         after = self._state(event, AFTER)
         if after is not None:
             return self._row(event, after, AFTER, headers)

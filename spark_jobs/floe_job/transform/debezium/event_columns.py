@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from floe.config.transforms.debezium.deletes import Deletes
 from floe.config.transforms.debezium.new_record_state import NewRecordState
-from floe_job.connect.schema import ConnectSchema
 from floe_job.convert.typed.base import Places, TypedPart
 from floe_job.convert.typed.python_values import python_values
 from floe_job.transform.debezium.event import TypedEvents
@@ -37,9 +36,10 @@ def unwrap(options: NewRecordState, events: TypedEvents, part: TypedPart, found:
 
     Raises TransformRefused where some are refused: they have to be seen one by one too.
     """
-    for name, values in ((one.name, _objects(one.column(part.column), one.schema)) for one in events.headers):
+    for one in events.headers:
+        values = python_values(one.column(part.column), one.schema)
         for place, value in zip(part.places.tolist(), values, strict=True):
-            found.headers.setdefault(place, []).append((name, header_bytes(value)))
+            found.headers.setdefault(place, []).append((one.name, header_bytes(one.schema, value)))
     after = part.column.field(AFTER)
     if not after.null_count:
         return _written(options, events, part, AFTER, None, found)
@@ -113,7 +113,3 @@ def _route(options: NewRecordState, column: pa.Array, places: Places, mask: Mask
 def _valid(column: pa.Array) -> Mask:
     found: Mask = column.is_valid().to_numpy(zero_copy_only=False)
     return found
-
-
-def _objects(column: pa.Array, schema: ConnectSchema) -> list[Any]:
-    return python_values(column, schema)

@@ -28,7 +28,7 @@ def is_plain_event(value: Any) -> bool:
 def plain_outcome(options: NewRecordState, event: dict[str, Any]) -> Outcome | None:
     """Return what becomes of an event; None for one that is left out. Raises TransformRefused."""
     parts = ((one.name, value_in(one, event)) for one in options.headers)
-    headers = tuple((name, header_bytes(value)) for name, value in parts if value is not ABSENT)
+    headers = tuple((name, header_bytes(None, value)) for name, value in parts if value is not ABSENT)
     if event.get(AFTER) is not None:
         state, name = event[AFTER], AFTER
     elif event.get(BEFORE) is None or options.deletes is Deletes.DROP:

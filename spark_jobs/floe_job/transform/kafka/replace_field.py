@@ -11,6 +11,7 @@ import pyarrow as pa
 from floe.config.transforms.kafka.replace_field import ReplaceField
 from floe_job.connect.schema import ABSENT, ConnectSchema
 from floe_job.exceptions import TransformRefused
+from floe_job.transform.field_steps.demand import Demands
 from floe_job.transform.required import required_object, required_struct
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 
@@ -20,6 +21,8 @@ _SHOWN_CHARACTERS: Final = 100
 
 class ReplaceFieldChange(ValueChange):
     """Leaves fields out and renames them, at the top of an object or a struct."""
+
+    is_of_fields = True
 
     def __init__(self, options: ReplaceField) -> None:
         self._options = options
@@ -66,6 +69,34 @@ class ReplaceFieldChange(ValueChange):
             return pa.StructArray.from_arrays(arrays, fields=fields)
 
         return ChangedColumns(made, change)
+
+    def demands(self, wanted: Demands) -> Demands:
+        """Read columns from the fields that they are named after. An object with both names is read the exact way."""
+        old_of = {new: old for old, new in self._options.renames}
+
+        def before(name: str) -> str | None:
+            old = old_of.get(name, name)
+            return None if (old == name and name in self._names) or not self._is_kept(old) else old
+
+        columns = {
+            column: demand if demand.field is None else demand.of(before(demand.field))
+            for column, demand in wanted.columns.items()
+        }
+        hidden = {before(name) for name in wanted.hidden} - {None} | set(self._options.exclude)
+        probed = {before(name) for name in wanted.probed} | {
+            new for new in old_of if self._is_kept(new) and new not in self._names
+        }
+        if self._options.include and wanted.grows and not wanted.closed:
+            # a field that is left, and has no column yet
+            read = {demand.field for demand in columns.values()} | hidden
+            probed |= {name for name in self._options.include if self._is_kept(name) and name not in read}
+        return Demands(
+            columns,
+            wanted.grows,
+            frozenset(name for name in hidden if name is not None),
+            frozenset(name for name in probed if name is not None),
+            wanted.closed or bool(self._options.include),
+        )
 
     def _schema(self, schema: ConnectSchema) -> ConnectSchema:
         """Return the schema of changed structs, which is not optional, as Java's.

@@ -153,7 +153,8 @@ CASES: Final[dict[str, Case]] = {
         known=(
             Known(
                 "A struct that add.fields names is refused by both; where it is null Java adds a struct without fields.",
-                r"value\.schema\.fields\.\d+: Java \['__transaction', .*|value\.value\.__transaction: Java null, floe \(nothing\)",
+                r"value\.schema\.fields\.\d+: Java \['__transaction', .*"
+                r"|value\.value\.__transaction: Java null, floe \(nothing\)",
                 ("debezium structs",),
             ),
         ),

@@ -1,0 +1,121 @@
+"""A table's columns, read from JSON without schemas and changed as a chain of transforms changes the fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+import numpy as np
+import pyarrow as pa
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField
+
+from floe_job.convert.json.decoder import JsonDecoder
+from floe_job.exceptions import InvalidRecord
+from floe_job.schema.rules import ColumnRules
+from floe_job.source.record_batch import Records
+from floe_job.transform.field_steps.demand import Demand, Demands, Mask
+from floe_job.transform.value_change import ValueChange
+
+_ESCAPED_KEY: Final = re.compile(rb'"[^"\\]*\\(?:[^"\\]|\\.)*"\s*:')
+"""A key with an escape, which may spell any name."""
+
+
+class FieldPlan:
+    """Reads the columns of a table from records that need no exact way."""
+
+    def __init__(self, schema: Schema, rules: ColumnRules, demands: Demands) -> None:
+        """``demands``: of ``schema``, at the begin of the chain."""
+        self._arrow = schema_to_pyarrow(schema)
+        self._required = [field.name for field in schema.fields if field.required]
+        self._demands = demands
+        kinds = {demand.field: demand.kind for demand in demands.columns.values() if demand.field is not None}
+        fields = [NestedField(i + 1, name, kind, required=False) for i, (name, kind) in enumerate(kinds.items())]
+        own = ColumnRules(
+            evolve=rules.evolve and not demands.closed,
+            injected=demands.hidden - kinds.keys(),
+            on_conflict=rules.on_conflict,
+        )
+        self._decoder = JsonDecoder(Schema(*fields), own, create=False, row_reader=_Exact())
+        self._probes = [f'"{name}"'.encode() for name in sorted(demands.probed)]
+
+    @classmethod
+    def of(cls, schema: Schema, rules: ColumnRules, changes: Sequence[ValueChange]) -> FieldPlan | None:
+        """Return the plan of some transforms; None where they cannot be applied to columns."""
+        if rules.case_insensitive:
+            return None
+        columns = {field.name: Demand(field.name, field.field_type) for field in schema.fields}
+        demands: Demands | None = Demands(columns, rules.evolve, hidden=rules.injected)
+        for change in reversed(changes):
+            demands = change.demands(demands) if demands is not None else None
+        if demands is None:
+            return None
+        read: dict[str, set[str]] = {}
+        for demand in demands.columns.values():
+            if demand.field is not None:
+                read.setdefault(demand.field, set()).add(str(demand.kind))
+        return cls(schema, rules, demands) if all(len(kinds) == 1 for kinds in read.values()) else None
+
+    def read(self, records: Records) -> tuple[pa.Table, Mask]:
+        """Return the rows of those records that need no exact way, in order, and which of all need it."""
+        values = records.content
+        exact = self._probed(values)
+        some = np.flatnonzero(~exact)
+        chosen = values if len(some) == len(values) else records.select(some.tolist()).content
+        decoded = self._decoder.decode(chosen)
+        exact[some[[one.index for one in decoded.rejected]]] = True
+        read = decoded.table
+        assert read is not None  # noqa: S101 - it has a schema, and no record changes what it lacks
+        rows = np.flatnonzero(~exact)
+        left = records if len(rows) == len(records) else records.select(rows.tolist())
+        bad = np.zeros(len(rows), np.bool_)
+        arrays = [self._column(field, read, left, bad) for field in self._arrow]
+        table = pa.Table.from_arrays(arrays, schema=self._arrow)
+        if bad.any():
+            exact[rows[bad]] = True
+            table = table.filter(pa.array(~bad))
+        return table, exact
+
+    def _column(self, field: pa.Field, read: pa.Table, records: Records, bad: Mask) -> pa.Array:
+        demand = self._demands.columns[field.name]
+        if demand.make is not None:
+            column, wrong = demand.make(records)
+            if wrong is not None:
+                bad |= wrong
+        elif demand.field is None:
+            column = pa.nulls(len(records), field.type)
+        else:
+            column = read.column(demand.field).combine_chunks()
+        for op in demand.ops:
+            column, wrong = op(column)
+            if wrong is not None:
+                bad |= wrong
+        if field.name in self._required and column.null_count:
+            bad |= np.asarray(column.is_null().to_numpy(zero_copy_only=False), np.bool_)
+        return column if column.type == field.type else column.cast(field.type)
+
+    def _probed(self, values: Sequence[bytes]) -> Mask:
+        """Return which values may have one of the fields that require the exact way."""
+        found = np.zeros(len(values), np.bool_)
+        if self._probes:
+            for row, value in enumerate(values):
+                found[row] = any(probe in value for probe in self._probes) or (
+                    b"\\" in value and _ESCAPED_KEY.search(value) is not None
+                )
+        return found
+
+
+class _Exact:
+    """Reads no record: what cannot be read as columns goes the exact way."""
+
+    def read(self, value: bytes) -> NoReturn:
+        """Leave a record to the exact way."""
+        raise InvalidRecord
+
+    read_parsed = read
+
+    def take_in(self) -> bool:
+        """Say that the table lacks nothing."""
+        return False
