@@ -6,6 +6,7 @@ from floe.config.sections.predicates import PredicateSpec
 from floe.config.transforms.kafka_metadata import KafkaMetadata
 from floe.config.transforms.options import TransformOptions
 from floe_job.transform.base import Predicate
+from floe_job.transform.confluent.registry import CONFLUENT
 from floe_job.transform.debezium.registry import DEBEZIUM
 from floe_job.transform.family import Family
 from floe_job.transform.iceberg.registry import ICEBERG
@@ -17,6 +18,7 @@ from floe_job.transform.predicates import PREDICATES
 FAMILIES: Final[dict[type[TransformOptions], Family]] = {
     KafkaMetadata: Family(MetadataRecords, MetadataColumns),
     **KAFKA,
+    **CONFLUENT,
     **DEBEZIUM,
     **ICEBERG,
 }

@@ -3,6 +3,7 @@
 from typing import Final
 
 from floe.config.transforms import predicates
+from floe.config.transforms.confluent import extract_topic, tombstone_handler
 from floe.config.transforms.debezium import new_record_state
 from floe.config.transforms.iceberg import change_data, copy_value, json_to_map
 from floe.config.transforms.kafka import replace_field
@@ -20,6 +21,8 @@ _CLASSES: Final[tuple[TransformClass, ...]] = (
     copy_value.CLASS,
     json_to_map.CLASS,
     new_record_state.CLASS,
+    *extract_topic.CLASSES,
+    tombstone_handler.CLASS,
 )
 
 TRANSFORMS: Final[dict[str, TransformClass]] = {

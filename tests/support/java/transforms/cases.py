@@ -176,7 +176,10 @@ CONDITIONS: Final[dict[str, Sequence[Options]]] = {
 }
 """The options of predicates, by their Java class."""
 
-WITHOUT_ORACLE: Final[frozenset[str]] = frozenset()
+WITHOUT_ORACLE: Final[frozenset[str]] = frozenset(
+    f"io.confluent.connect.transforms.{name}"
+    for name in ("ExtractTopic$Key", "ExtractTopic$Value", "ExtractTopic$Header", "TombstoneHandler")
+)
 """Transforms whose Java classes no public repository serves."""
 
 ONCE: Final = frozenset({f"{ICEBERG}.KafkaMetadataTransform"})
