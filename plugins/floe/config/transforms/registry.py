@@ -3,10 +3,10 @@
 from typing import Final
 
 from floe.config.transforms import predicates
-from floe.config.transforms.confluent import extract_topic, tombstone_handler
-from floe.config.transforms.debezium import new_record_state
-from floe.config.transforms.iceberg import change_data, copy_value, json_to_map
-from floe.config.transforms.kafka import replace_field
+from floe.config.transforms.confluent import registry as confluent
+from floe.config.transforms.debezium import registry as debezium
+from floe.config.transforms.iceberg import registry as iceberg
+from floe.config.transforms.kafka import registry as kafka
 from floe.config.transforms.kafka_metadata import KAFKA_METADATA
 from floe.config.transforms.options import PredicateClass, TransformClass
 
@@ -16,13 +16,10 @@ _TABULAR: Final = "io.tabular.iceberg.connect.transforms."
 _APACHE: Final = "org.apache.iceberg.connect.transforms."
 _CLASSES: Final[tuple[TransformClass, ...]] = (
     KAFKA_METADATA,
-    *replace_field.CLASSES,
-    *change_data.CLASSES,
-    copy_value.CLASS,
-    json_to_map.CLASS,
-    new_record_state.CLASS,
-    *extract_topic.CLASSES,
-    tombstone_handler.CLASS,
+    *kafka.CLASSES,
+    *iceberg.CLASSES,
+    *debezium.CLASSES,
+    *confluent.CLASSES,
 )
 
 TRANSFORMS: Final[dict[str, TransformClass]] = {

@@ -22,8 +22,6 @@ _SHOWN_CHARACTERS: Final = 100
 class ReplaceFieldChange(ValueChange):
     """Leaves fields out and renames them, at the top of an object or a struct."""
 
-    is_of_fields = True
-
     def __init__(self, options: ReplaceField) -> None:
         self._options = options
         self._names = dict(options.renames)
@@ -69,6 +67,11 @@ class ReplaceFieldChange(ValueChange):
             return pa.StructArray.from_arrays(arrays, fields=fields)
 
         return ChangedColumns(made, change)
+
+    @property
+    def is_of_fields(self) -> bool:
+        """It is, see ``ValueChange``."""
+        return True
 
     def demands(self, wanted: Demands) -> Demands:
         """Read columns from the fields that they are named after. An object with both names is read the exact way."""

@@ -6,12 +6,13 @@ A transform, or a predicate, needs a line here. The options name fields and head
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from random import Random
 from typing import Final
 
 from tests.support.java.transforms import changes, documents, values
+from tests.support.java.transforms.case import Case, Known
+from tests.support.java.transforms.change_cases import CHANGE_CASES
 from tests.support.java.transforms.given import Form
 from tests.support.java.transforms.setup import Condition, Options, Setup, Step
 
@@ -23,38 +24,8 @@ STRUCTS: Final = ("structs", "debezium structs", "mongodb structs")
 
 ICEBERG: Final = "org.apache.iceberg.connect.transforms"
 KAFKA: Final = "org.apache.kafka.connect.transforms"
-DEBEZIUM: Final = "io.debezium.transforms"
 SIDES: Final = ("Value", "Key")
 """How the names of many of Kafka's classes end."""
-
-
-@dataclass(frozen=True)
-class Known:
-    """A difference that the documentation has. ``reason``: in a sentence. ``problem``: the pattern of what differs.
-
-    Among 20,000 records it has to occur with each of the ``forms``.
-    """
-
-    reason: str
-    problem: str
-    forms: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A transform. ``type``: the Java class. ``options``: each is compared on records of each of the ``forms``.
-
-    ``refused``: options that neither takes. ``known``: differences. ``jars``: see ``PACKAGES`` in ``oracle.py``. ``failing``:
-    forms with which floe's is yet to be mended, and why; chains of those forms are without it.
-    """
-
-    type: str
-    options: Sequence[Options]
-    forms: Sequence[str] = ("objects", "structs")
-    refused: Sequence[Options] = ()
-    known: Sequence[Known] = ()
-    jars: str = "relational"
-    failing: Mapping[str, str] = field(default_factory=dict)
 
 
 _FILLS_NOT: Final = {"replace.null.with.default": "false"}
@@ -65,20 +36,6 @@ _REPLACE_FIELD: Final = (
     {"exclude": "b", "include": "a,b,c", "renames": "a:z,d:a"},
     {"renames": "a:b,b:a", **_FILLS_NOT},
     {},
-)
-
-_NEW_RECORD_STATE: Final = (
-    {},
-    {"delete.tombstone.handling.mode": "drop", "add.fields": "op,table,lsn,source.ts_ms,ts_ms,nothing"},
-    {"delete.tombstone.handling.mode": "Rewrite", "add.fields": "op:kind,total_order", "add.fields.prefix": ""},
-    {"delete.tombstone.handling.mode": "rewrite-with-tombstone", "add.headers": "op,db,ts_ms,transaction.id:tx"},
-    {"delete.tombstone.handling.mode": "delete-to-tombstone", "route.by.field": "a", "add.headers.prefix": "h_"},
-    {"delete.tombstone.handling.mode": "rewrite", "route.by.field": "b", **_FILLS_NOT},
-    {"add.fields": "source", "add.headers": "source,a.b"},
-    {"add.fields": "transaction", "delete.tombstone.handling.mode": "rewrite"},
-    {"add.fields": "transaction.x,source.name:a", "add.fields.prefix": ""},
-    {"drop.fields.header.name": "drop", "drop.fields.from.key": "true", "delete.tombstone.handling.mode": "rewrite"},
-    {"drop.fields.header.name": "drop", "drop.fields.keep.schema.compatible": "false"},
 )
 
 CASES: Final[dict[str, Case]] = {
@@ -120,48 +77,7 @@ CASES: Final[dict[str, Case]] = {
         ),
         failing={"objects": "of two fields that get one name, Java keeps the one that its hash table has later"},
     ),
-    "DebeziumTransform": Case(
-        f"{ICEBERG}.DebeziumTransform",
-        ({}, {"cdc.target.pattern": "lake.{db}_{table}"}, {"cdc.target.pattern": " x "}),
-        ("debezium structs", "debezium objects", "structs"),
-    ),
-    "DmsTransform": Case(
-        f"{ICEBERG}.DmsTransform",
-        ({},),
-        ("dms", "objects"),
-        known=(
-            Known(
-                "Java writes the text of an object or an array that is the name of a schema or a table; floe refuses it.",
-                r"Java: record, .*; floe: refused, .* in the metadata has to be a text, and is [\[{].*",
-                ("dms",),
-            ),
-        ),
-    ),
-    "CopyValue": Case(
-        f"{ICEBERG}.CopyValue",
-        ({"source.field": "a", "target.field": "new"}, {"source.field": " b", "target.field": "c"}),
-        refused=({"source.field": "a"}, {"target.field": "a"}),
-    ),
-    "JsonToMapTransform": Case(
-        f"{ICEBERG}.JsonToMapTransform", ({}, {"json.root": "true"}), ("texts",), refused=({"json.root": "perhaps"},)
-    ),
-    "ExtractNewRecordState": Case(
-        f"{DEBEZIUM}.ExtractNewRecordState",
-        _NEW_RECORD_STATE,
-        ("debezium structs", "structs", "objects"),
-        refused=({"add.fields": "a:b:c"}, {"delete.tombstone.handling.mode": "keep"}),
-        known=(
-            Known(
-                "A struct that add.fields names is refused by both; where it is null Java adds a struct without fields.",
-                r"value\.schema\.fields\.\d+: Java \['__transaction', .*"
-                r"|value\.value\.__transaction: Java null, floe \(nothing\)",
-                ("debezium structs",),
-            ),
-        ),
-        failing={
-            "debezium objects": "Java leaves events without a schema as they are, floe takes the rows out of them"
-        },
-    ),
+    **CHANGE_CASES,
 }
 """By the class's simple name, and a remark where a class has several."""
 

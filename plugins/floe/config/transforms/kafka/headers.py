@@ -1,0 +1,85 @@
+"""The settings of Kafka's transforms of headers: ``DropHeaders``, ``InsertHeader`` and ``HeaderFrom``."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from floe.config.keys.option_reader import OptionReader
+from floe.config.transforms.kafka.sides import FILLS, Sided, choice_of, list_of, name_of, sided_classes, whole_class
+from floe.config.transforms.options import By, Side, TransformOptions
+
+MOVE, COPY = "move", "copy"
+_HEADERS, _HEADER, _LITERAL = "headers", "header", "value.literal"
+_FIELDS, _OPERATION = "fields", "operation"
+
+
+@dataclass(frozen=True)
+class _OfHeaders(TransformOptions):
+    @property
+    def renames_topic(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class DropHeaders(_OfHeaders):
+    """``headers``: the names of those that are left out."""
+
+    headers: tuple[str, ...] = ()
+
+    def changes_routing(self, by: By, name: str) -> bool:
+        return by == "header" and (not name or name in self.headers)
+
+
+@dataclass(frozen=True)
+class InsertHeader(_OfHeaders):
+    """``header``: the name of a new one. ``literal``: its value, as Connect reads such texts."""
+
+    header: str = ""
+    literal: str = ""
+
+    def changes_routing(self, by: By, name: str) -> bool:
+        return by == "header" and name in ("", self.header)
+
+
+@dataclass(frozen=True)
+class HeaderFrom(Sided):
+    """``pairs``: the names of fields, each with that of its header. ``moves``: the fields are left out."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    moves: bool = False
+
+    def writes(self, name: str) -> bool:
+        return self.moves and any(name == field for field, _ in self.pairs)
+
+    def changes_routing(self, by: By, name: str) -> bool:
+        if by == "header":
+            return not name or any(name == header for _, header in self.pairs)
+        return super().changes_routing(by, name)
+
+
+def _read_drop(options: OptionReader) -> DropHeaders | None:
+    return DropHeaders(list_of(options, _HEADERS, "the names of the headers"))
+
+
+def _read_insert(options: OptionReader) -> InsertHeader | None:
+    return InsertHeader(
+        name_of(options, _HEADER, "the name of the header"), name_of(options, _LITERAL, "the header's value")
+    )
+
+
+def _read_from(options: OptionReader, side: Side) -> HeaderFrom | None:
+    fields = list_of(options, _FIELDS, "the names of the fields")
+    headers = list_of(options, _HEADERS, "the names of the headers")
+    if len(fields) != len(headers) and not options.problems:
+        options.refuse_value(
+            _HEADERS, f"has {len(headers)} names, and {_FIELDS} has {len(fields)}: write a header for each"
+        )
+    operation = choice_of(options, _OPERATION, (MOVE, COPY))
+    pairs = tuple(zip(fields, headers, strict=False))
+    return HeaderFrom(side, options.boolean(FILLS, True), pairs, operation == MOVE)
+
+
+CLASSES: Final = (
+    whole_class("DropHeaders", (_HEADERS,), _read_drop),
+    whole_class("InsertHeader", (_HEADER, _LITERAL), _read_insert),
+    *sided_classes("HeaderFrom", (_FIELDS, _HEADERS, _OPERATION, FILLS), _read_from),
+)
