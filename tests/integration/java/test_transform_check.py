@@ -62,7 +62,7 @@ SCHEMALESS_CASES: dict[str, tuple[Mapping[str, str], Any]] = {
 @pytest.mark.parametrize("name", SCHEMALESS_CASES)
 def test_transforms_of_values_give_what_they_should(ask: Ask, name: str) -> None:
     options, wanted = SCHEMALESS_CASES[name]
-    answer = run(ask, f"{KAFKA}.{name}", VALUE, **options)
+    answer = run(ask, f"{KAFKA}.{name}", VALUE, SCHEMALESS, **options)
     if wanted is None:
         assert "schema" in answer["refused"].lower()
     else:

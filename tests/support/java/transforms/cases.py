@@ -29,7 +29,7 @@ SIDES: Final = ("Value", "Key")
 
 
 _FILLS_NOT: Final = {"replace.null.with.default": "false"}
-_REPLACE_FIELD: Final = (
+_REPLACE_FIELD: Final[Sequence[Options]] = (
     {"exclude": "a,c"},
     {"include": " a , b ,é"},
     {"renames": "a:new,c:x y"},

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from tests.support.java.transforms.case import Case, Known
+from tests.support.java.transforms.setup import Options
 
 ICEBERG: Final = "org.apache.iceberg.connect.transforms"
 DEBEZIUM: Final = "io.debezium.transforms"
 
 _FILLS_NOT: Final = {"replace.null.with.default": "false"}
-_NEW_RECORD_STATE: Final = (
+_NEW_RECORD_STATE: Final[Sequence[Options]] = (
     {},
     {"delete.tombstone.handling.mode": "drop", "add.fields": "op,table,lsn,source.ts_ms,ts_ms,nothing"},
     {"delete.tombstone.handling.mode": "Rewrite", "add.fields": "op:kind,total_order", "add.fields.prefix": ""},

@@ -130,11 +130,24 @@ def _typed_events(random: Random, count: int) -> list[Pair]:
     return pairs
 
 
+_COLUMNS = {
+    **dict.fromkeys(
+        ("io.debezium.time.Timestamp", "io.debezium.time.MicroTimestamp", "io.debezium.time.MicroTime"), "int64"
+    ),
+    **dict.fromkeys(("io.debezium.time.Date", "io.debezium.time.Year"), "int32"),
+    **dict.fromkeys(("io.debezium.time.ZonedTimestamp", "io.debezium.data.Uuid", "io.debezium.data.Json"), "string"),
+}
+"""Debezium's types of columns, and those of their values."""
+
+
 def _events_of_a_table(made: Envelopes, count: int) -> list[Pair]:
     random = made.random
     table = random.choice(("server.public.orders", "server.inventory.customers"))
     key_schema = struct(made, at_least=1, name=f"{table}.Key", optional=False)
     row_schema = struct(made, at_least=1, name=f"{table}.Value", optional=True)
+    for name in random.sample(tuple(_COLUMNS), random.randrange(3)):
+        kind = {"type": _COLUMNS[name], "name": name, "version": 1, "optional": random.random() < 0.5}
+        row_schema["fields"].append({**kind, "field": name.rpartition(".")[2]})
     states = [{**row_schema, "field": name} for name in ("before", "after")]
     more = [_message_schema()] * (random.random() < 0.3)
     name = f"{table}.{random.choice(('Envelope', 'Envelope', 'Envelope', 'Envelope', 'Other'))}"

@@ -136,10 +136,10 @@ def _schema() -> Schema:
         "field": "updateDescription",
     }
     whole = envelope_schema("server.inventory.customers.Envelope", *states, description)
-    source = {"name": "io.debezium.connector.mongo.Source", "type": "struct", "field": "source"}
     kinds = {"ts_ms": "int64"}
     names = ("version", "connector", "name", "ts_ms", "snapshot", "db", "collection")
-    source["fields"] = [{"type": kinds.get(n, "string"), "optional": n == "snapshot", "field": n} for n in names]
+    parts = [{"type": kinds.get(n, "string"), "optional": n == "snapshot", "field": n} for n in names]
+    source = {"name": "io.debezium.connector.mongo.Source", "type": "struct", "field": "source", "fields": parts}
     fields = [source if field["field"] == "source" else field for field in whole["fields"]]
     return {**whole, "fields": fields}
 

@@ -81,7 +81,7 @@ class Setup:
     def _properties(self) -> dict[str, str]:
         names = [f"t{place}" for place in range(len(self.steps))]
         found = {"transforms": ",".join(names)}
-        conditions = []
+        conditions: list[str] = []
         for name, step in zip(names, self.steps, strict=True):
             found[f"transforms.{name}.type"] = step.type
             found |= {f"transforms.{name}.{key}": value for key, value in step.options.items()}

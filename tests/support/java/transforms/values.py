@@ -60,7 +60,7 @@ class Objects:
             return Raw(pick.choice((*FLOATS, repr(pick.uniform(-1e6, 1e6)))))
         return {"text": pick.choice(TEXTS), "boolean": pick.random() < 0.5, "null": None}[kind]
 
-    def bytes(self) -> bytes:
+    def text(self) -> bytes:
         """Make a whole value; a few are no objects."""
         if self.random.random() < 0.06:
             return self.random.choice(_DAMAGED).encode()
@@ -71,7 +71,7 @@ class Objects:
         pick = self.random
         chosen = pick.choice(("object", "object", "text", "number", "none"))
         if chosen == "object":
-            return self.bytes()
+            return self.text()
         given = json.dumps(pick.choice(TEXTS)) if chosen == "text" else str(pick.choice(INTEGERS))
         return None if chosen == "none" else given.encode()
 
@@ -91,7 +91,7 @@ def present(envelopes: Envelopes, schema: Schema) -> Any:
 
 def _objects(random: Random, count: int) -> list[Pair]:
     made = Objects(random)
-    return [(made.key(), None if random.random() < _TOMBSTONES else made.bytes()) for _ in range(count)]
+    return [(made.key(), None if random.random() < _TOMBSTONES else made.text()) for _ in range(count)]
 
 
 def _structs(random: Random, count: int) -> list[Pair]:
@@ -99,7 +99,7 @@ def _structs(random: Random, count: int) -> list[Pair]:
     pairs: list[Pair] = []
     while len(pairs) < count:
         key_schema, schema = (struct(made) if random.random() < 0.85 else made.type(1) for _ in range(2))
-        if random.random() < 0.2:
+        if schema["type"] == "struct" and random.random() < 0.2:
             schema |= {"name": "some.Name", "version": 3}
         for _ in range(min(_RECORDS_OF_SCHEMA, count - len(pairs))):
             key = None if random.random() < 0.1 else made.record(key_schema, present(made, key_schema))
@@ -113,7 +113,7 @@ def _texts(random: Random, count: int) -> list[Pair]:
     made = Objects(random)
 
     def text() -> bytes:
-        return made.bytes() if random.random() < 0.7 else random.choice(TEXTS).encode()
+        return made.text() if random.random() < 0.7 else random.choice(TEXTS).encode()
 
     return [(random.choice(TEXTS).encode(), None if random.random() < _TOMBSTONES else text()) for _ in range(count)]
 
