@@ -12,6 +12,7 @@ from typing import Final
 
 from tests.support.java.transforms import changes, documents, values
 from tests.support.java.transforms.case import Case, Known
+from tests.support.java.transforms.change_cases import CHANGE_CASES
 from tests.support.java.transforms.given import Form
 from tests.support.java.transforms.kafka_cases import KAFKA_CASES
 from tests.support.java.transforms.setup import Condition, Options, Setup, Step
@@ -55,7 +56,6 @@ CASES: Final[dict[str, Case]] = {
                 ("objects",),
             ),
         ),
-        failing=dict.fromkeys(STRUCTS, "the struct with the metadata has lost its schema"),
     ),
     **{
         f"ReplaceField${side}": Case(
@@ -78,6 +78,7 @@ CASES: Final[dict[str, Case]] = {
         failing={"objects": "of two fields that get one name, Java keeps the one that its hash table has later"},
     ),
     **KAFKA_CASES,
+    **CHANGE_CASES,
 }
 """By the class's simple name, and a remark where a class has several."""
 
@@ -92,7 +93,10 @@ CONDITIONS: Final[dict[str, Sequence[Options]]] = {
 }
 """The options of predicates, by their Java class."""
 
-WITHOUT_ORACLE: Final[frozenset[str]] = frozenset()
+WITHOUT_ORACLE: Final[frozenset[str]] = frozenset(
+    f"io.confluent.connect.transforms.{name}"
+    for name in ("ExtractTopic$Key", "ExtractTopic$Value", "ExtractTopic$Header", "TombstoneHandler")
+)
 """Transforms whose Java classes no public repository serves."""
 
 ONCE: Final = frozenset({f"{ICEBERG}.KafkaMetadataTransform"})

@@ -12,9 +12,12 @@ from tests.support.java.transforms.setup import Reader
 TOPICS = ("orders", "db.public.orders", "a-b_c.1", "ORDERS", "server.inventory.customers")
 LAST_TIME = 253_402_300_799_999
 TIMES = (0, 1, 1_700_000_000_123, 1_709_164_799_999, 951_782_400_000, LAST_TIME, LAST_TIME + 1, 8_640_000_000_000_000)
-HEADER_NAMES = ("h", "h", "trace", "é", "a.b", "b", "")
+HEADER_NAMES = ("h", "h", "drop", "trace", "é", "a.b", "b", "")
+LISTS = (b'["a","b"]', b'["c"]', b"[]")
+"""Names of fields, as ``drop.fields.header.name`` has them."""
 HEADERS: tuple[bytes | None, ...] = (
     *(None, b"", b"text", b"1", b"007", b"-40000", b"1.50", b"1e3", b"true", b"null", b'"quoted"', b"2024-01-02"),
+    *LISTS,
     *(b'{"a":1}', b"[1,2]", b"[1,x", "snow ☃".encode(), b"\xff\xfe", b"2024-01-02T03:04:05.678Z", b" blanks "),
 )
 
