@@ -9,7 +9,7 @@ back, ``(ab|c)*+`` or ``(?>…)``, of more than a character. Of one character, `
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -80,32 +80,6 @@ class Expression:
         return Automaton(self.pattern)
 
 
-@dataclass(frozen=True)
-class Captures:
-    r"""An expression whose groups are asked for. ``names``: of groups, with their numbers.
-
-    ``pattern``: as RE2 reads it; the i-th group is named ``g<i>``. ``$`` and ``\\Z`` are the very end: of a value with a line
-    end this is another place in Java.
-    """
-
-    pattern: str
-    names: Mapping[str, int]
-    groups: int
-
-
-def compile_captures(text: str) -> Captures:
-    """Compile an expression whose groups are asked for.
-
-    :raises ValueError: with the problem and the expression. Look-around is refused, as RE2 does not have it.
-    """
-    if is_plain(text):
-        return Captures(text, {}, 0)
-    written = _rewritten(text, _CaptureWriter, is_whole=False)
-    _check_size(text, written)
-    state = _parsed(for_python(text)).state
-    return Captures(written, dict(state.groupdict), state.groups - 1)
-
-
 def compile_expression(text: str) -> Expression:
     r"""Compile an expression.
 
@@ -115,8 +89,8 @@ def compile_expression(text: str) -> Expression:
 
     :raises ValueError: with the problem and the expression.
     """
-    written = _rewritten(text)
-    _check_size(text, written)
+    written = rewritten(text)
+    check_expanded(text, written)
     return Expression(written)
 
 
@@ -126,10 +100,10 @@ def check_expression(text: str) -> None:
     :raises ValueError: as there.
     """
     if len(text) > _MAX_CHARACTERS or _SIMPLE.fullmatch(text) is None:
-        _check_size(text, _rewritten(text))
+        check_expanded(text, rewritten(text))
 
 
-def _check_size(text: str, written: str) -> None:
+def check_expanded(text: str, written: str) -> None:
     """Refuse an expression whose counts make it too large; without counts it is as large as its text."""
     if "{" in text:
         try:
@@ -143,7 +117,7 @@ def is_plain(text: str) -> bool:
     return _PLAIN.fullmatch(text) is not None
 
 
-def _rewritten(text: str, writer: "type[_Writer] | None" = None, *, is_whole: bool = True) -> str:
+def rewritten(text: str, writer: "type[Writer] | None" = None, *, is_whole: bool = True) -> str:
     """Rewrite an expression with Java's meaning, as Python reads it. Raises ValueError.
 
     ``is_whole``: it has to match a whole value.
@@ -155,10 +129,10 @@ def _rewritten(text: str, writer: "type[_Writer] | None" = None, *, is_whole: bo
         raise ValueError(msg)
     plain = for_python(text)
     try:
-        tree = _parsed(plain)
+        tree = parsed_tree(plain)
         different = next(_differences(plain), None)
         if different is None:
-            return (writer or _Writer)(tree.state.flags).sequence(tree, is_last=is_whole)
+            return (writer or Writer)(tree.state.flags).sequence(tree, is_last=is_whole)
     except Different as error:
         different = str(error)
     except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
@@ -167,7 +141,7 @@ def _rewritten(text: str, writer: "type[_Writer] | None" = None, *, is_whole: bo
     raise _unusable(text, different)
 
 
-def _parsed(text: str) -> Any:
+def parsed_tree(text: str) -> Any:
     """Parse an expression. A warning is an error: it is about sets that a later Python, and Java, read differently."""
     if "[" not in text:
         return cpython_internals.parse(text, int(re.ASCII))
@@ -195,7 +169,7 @@ def _differences(text: str) -> Iterator[str]:
                 yield rf"{escape!r} means something else in Java: write the character, or \xhh"
 
 
-class _Writer:
+class Writer:
     """Rewrites a tree. ``flags``: those at the place; ``is_last``: nothing can follow before the end of the value."""
 
     def __init__(self, flags: int) -> None:
@@ -300,34 +274,6 @@ class _Writer:
             return "" if is_last else _END
         # Python before 3.14 has no \B in an empty value
         return {"AT_BOUNDARY": r"\b", "AT_NON_BOUNDARY": r"(?!\b)"}.get(place.name, r"\A")
-
-
-class _CaptureWriter(_Writer):
-    """Rewrites a tree for RE2 alone, with names of all groups."""
-
-    def _named(self, group: int) -> str:
-        return f"?P<g{group}>"
-
-    def _assert(self, of: tuple[int, Any], _: bool) -> str:
-        reject("look-ahead and look-behind cannot be used where groups are asked for: write it without")
-
-    _assert_not = _assert
-
-    def _possessive_repeat(self, of: tuple[int, int, Any], is_last: bool) -> str:
-        least, most, _ = of
-        if least != most:
-            reject("a count with + behind it cannot be used where groups are asked for: leave the + out")
-        return self._repeat(of, "", is_last)
-
-    def _repeat(self, of: tuple[int, int, Any], how: str, is_last: bool) -> str:
-        if of[1] > 1 and not of[2].getwidth()[0]:
-            reject("a count of what may be empty, as in (a*)*, has other groups in Java: leave one of the counts out")
-        return super()._repeat(of, how, is_last)
-
-    def _at(self, place: Any, is_last: bool) -> str:
-        if place.name == "AT_NON_BOUNDARY":
-            reject(r"\B cannot be used where groups are asked for: write it without")
-        return r"\z" if place.name in ("AT_END", "AT_END_STRING") else super()._at(place, is_last)
 
 
 def _single(items: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from floe.config.expressions.java_regex import compile_captures
+from floe.config.expressions.java_captures import compile_captures
 from floe.config.expressions.java_replacement import replaced, split_replacement
 from floe.config.transforms.kafka.routers import Filter, RegexRouter, TimestampRouter
 from floe_job.exceptions import TransformRefused
@@ -29,11 +29,17 @@ class RegexRouting:
     """Gives topics that match an expression as a whole another name."""
 
     def __init__(self, options: RegexRouter) -> None:
+        """Raises ValueError for an expression that is too large for RE2."""
         found = compile_captures(options.regex)
         self._groups = found.groups
         self._whole = rf"\A(?:{found.pattern})\z"
         # the first match from the left, as Java's replaceFirst finds it, which may be shorter than the whole topic
         self._first = rf"\A(?P<before>(?s:.*?))(?P<g0>{found.pattern})(?P<behind>(?s:.*))\z"
+        try:
+            pc.match_substring_regex(pa.array([""]), self._first)
+        except pa.ArrowInvalid as error:
+            problem = f"the expression {shown(options.regex)} cannot be used: {error}; write a shorter one"
+            raise ValueError(problem) from None
         self._parts = split_replacement(options.replacement, found.names, found.groups)
         self._known: dict[str, str | TransformRefused] = {}
 

@@ -62,11 +62,9 @@ def _read_drop(options: OptionReader) -> DropHeaders | None:
 
 def _read_insert(options: OptionReader) -> InsertHeader | None:
     header, literal = text_of(options, _HEADER), text_of(options, _LITERAL)
-    for key, text in ((_HEADER, header), (_LITERAL, literal)):
+    for key, text, what in ((_HEADER, header, "name"), (_LITERAL, literal, "value")):
         if text is None:
-            options.problems.append(
-                f"{options.prefix}{key} is missing: set the header's {'name' if key == _HEADER else 'value'}"
-            )
+            options.problems.append(f"{options.prefix}{key} is missing: set the {what} of the header")
     return InsertHeader(header or "", literal or "")
 
 

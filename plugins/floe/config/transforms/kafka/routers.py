@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from floe.config.expressions.java_regex import compile_captures
+from floe.config.expressions.java_captures import compile_captures
 from floe.config.expressions.java_replacement import check_replacement
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import date_pattern_of, name_of, text_of, whole_class
