@@ -5,15 +5,18 @@ from typing import Final
 from floe.config.sections.predicates import PredicateSpec
 from floe.config.transforms.kafka_metadata import KafkaMetadata
 from floe.config.transforms.options import TransformOptions
-from floe_job.transform.base import Predicate
+from floe.config.transforms.python_class import PythonClass
+from floe_job.transform.base import Predicate, Reads
 from floe_job.transform.family import Family
 from floe_job.transform.kafka.registry import KAFKA
 from floe_job.transform.kafka_metadata.columns import MetadataColumns
 from floe_job.transform.kafka_metadata.records import MetadataRecords
+from floe_job.transform.own.records import PythonRecords
 from floe_job.transform.predicates import PREDICATES
 
 FAMILIES: Final[dict[type[TransformOptions], Family]] = {
     KafkaMetadata: Family(MetadataRecords, MetadataColumns),
+    PythonClass: Family(PythonRecords, reads=Reads.COLUMNS),
     **KAFKA,
 }
 """By the class of the settings. Another transform needs a line here, and one in ``floe.config.transforms.registry``."""
