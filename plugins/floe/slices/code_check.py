@@ -31,7 +31,7 @@ def check_code(plan: Plan, connector: Connector) -> None:
 def _refuse(plan: Plan, path: str, what: str) -> NoReturn:
     msg = (
         f"the code of the transform {path!r} {what}. Plan {plan.plan_id} is not written: a record that is read twice must "
-        "give the same row. Nothing was announced. Trigger a new run, which plans with the present code; or put the former code "
-        "back and clear this task"
+        "give the same row. Nothing was announced. Trigger a new run, which plans with the present code; or put the "
+        "former code back and clear this task"
     )
     raise CodeChanged(msg)

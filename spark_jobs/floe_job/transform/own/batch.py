@@ -27,9 +27,9 @@ class Batch:
     ``topic``: string; another topic routes the record there. ``partition`` (int32), ``offset`` (int64): they stay.
     ``timestamp``: timestamp[ms, UTC], null where the broker has none. ``key``: binary, as the producer wrote it.
     ``headers``: list<struct<key: string, value: binary>>, null where they cannot be read.
-    ``value``: of values with a schema a struct, its fields in the Arrow types of ``floe_job.connect.arrow``; a batch has
-    values of one schema, and the returned struct may have other fields, of which each may be null. Of values without a schema a string: the JSON text, see
-    ``objects``. A null is a tombstone. A struct stays a struct, and a text a text.
+    ``value``: of values with a schema a struct, its fields in the Arrow types of ``floe_job.connect.arrow``. A batch has
+    values of one schema. The returned struct may have other fields, of which each may be null. Of values without a schema
+    it is a string, the JSON text: see ``objects``. A null is a tombstone. A struct stays a struct, and a text a text.
     ``kept``: bool; a record without it is left out, and counted as filtered.
     ``refused``: by row the reason; such a record becomes a dead letter, as Kafka has it.
     """
