@@ -25,7 +25,7 @@ def json_line(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, Literal | Single):
-        return value.token if value - value == 0 else _text(json_form(value))
+        return value.token if value.token.lstrip("-")[:1].isdigit() else _text(json_form(value))  # else NaN or infinite
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Decimal):
