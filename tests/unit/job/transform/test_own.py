@@ -232,13 +232,8 @@ def test_values_with_schema_that_are_no_struct_are_json(run: Run) -> None:
 
 
 SCHEMAS = [
-    struct(
-        {
-            "i": ConnectSchema(Kind.INT32, name=logical.DATE),
-            "f": ConnectSchema(Kind.FLOAT32),
-            "b": ConnectSchema(Kind.BYTES),
-        }
-    ),
+    struct({"i": ConnectSchema(Kind.INT32, name=logical.DATE), "b": ConnectSchema(Kind.BYTES)}),
+    struct({"f": ConnectSchema(Kind.FLOAT32), "g": ConnectSchema(Kind.FLOAT64)}),
     struct({"m": map_of(TEXT, LONG), "l": array(ORDER), "s": ORDER}),
     struct({"d": ConnectSchema(Kind.BYTES, name=logical.DECIMAL, parameters=((logical.SCALE, "2"),))}),
     struct({"t": ConnectSchema(Kind.INT64, name=logical.AVRO_TIMESTAMP_MICROS)}),
@@ -338,7 +333,7 @@ def test_class_that_cannot_be_made_fails_the_run(modules: Modules) -> None:
     for text, problem in (
         ("import nowhere_to_be_found\n" + source("return batch"), "raised ModuleNotFoundError: No module named"),
         (
-            source("return batch").replace("self.options = options", "self.options = options['unit']"),
+            source("return batch").replace("= options", "= options['unit']"),
             "raised KeyError: 'unit'",
         ),
         (source("return batch").replace("def apply", "def run"), "raised AttributeError"),
@@ -352,9 +347,7 @@ def test_worker_with_other_code_runs_nothing(modules: Modules) -> None:
     modules.write("own_steps", source("return batch"))
     spec = python_transform("own_steps.Own", "own_steps")
     modules.write("own_steps", source("raise RuntimeError"))
-    with pytest.raises(
-        OwnTransformFailed, match=r"is another one on this worker, with version 1 and hash \w+, than the plan's 1"
-    ):
+    with pytest.raises(OwnTransformFailed, match="is another one on this worker, .*, than the plan's 1"):
         Chain.of([spec]).apply(plain([{}]))
     modules.write("own_steps", "")
     with pytest.raises(OwnTransformFailed, match="is not on this worker: its module has no class 'Own'"):
