@@ -347,7 +347,7 @@ def test_worker_with_other_code_runs_nothing(modules: Modules) -> None:
     modules.write("own_steps", source("return batch"))
     spec = python_transform("own_steps.Own", "own_steps")
     modules.write("own_steps", source("raise RuntimeError"))
-    with pytest.raises(OwnTransformFailed, match="is another one on this worker, .*, than the plan's 1"):
+    with pytest.raises(OwnTransformFailed, match=r"is another one on this worker, .*, than the plan's 1"):
         Chain.of([spec]).apply(plain([{}]))
     modules.write("own_steps", "")
     with pytest.raises(OwnTransformFailed, match="is not on this worker: its module has no class 'Own'"):
