@@ -121,7 +121,7 @@ def test_retry_with_other_code_is_refused_a_new_run_is_not(pipeline: MakePipelin
     ):
         one.write(plan)
     assert one.position() == {0: 0}
-    one.run()
+    one.changed().run()
     assert marks(one) == {1: "second"}
 
 
@@ -175,8 +175,8 @@ def test_replay_has_the_present_code(pipeline: MakePipeline, modules: Modules) -
     one.produce([{"id": 1}])
     one.run()
     modules.write("own_runs", mark("corrected"))
-    replay(one.changed(), overlap="replace")
-    assert marks(one) == {1: "corrected"}
+    replay(one.changed(), overlap="append")
+    assert one.column("mark") == ["corrected", "first"]
 
 
 # -- wrong classes ----------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_wrong_class_fails_the_run_and_announces_nothing(
     assert found.value.code == "FLOE-521"
     assert one.position() == {0: 0}
     modules.write("own_runs", mark("corrected"))
-    one.run()
+    one.changed().run()
     assert marks(one) == {1: "corrected", 2: "corrected"}
 
 
