@@ -18,8 +18,8 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 Op = Callable[[pa.Array], tuple[pa.Array, Mask | None]]
 """Changes a column; the mask has the rows whose value has to be found the exact way, None for no row."""
 
-Make = Callable[[Records], pa.Array]
-"""Makes a column of something else than the records' values."""
+Make = Callable[[Records], tuple[pa.Array, Mask | None]]
+"""Makes a column of something else than the records' values, and says which rows need the exact way, as an ``Op`` does."""
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,9 @@ class FieldPlan:
     def _column(self, field: pa.Field, read: pa.Table, records: Records, bad: Mask) -> pa.Array:
         demand = self._demands.columns[field.name]
         if demand.make is not None:
-            column = demand.make(records)
+            column, wrong = demand.make(records)
+            if wrong is not None:
+                bad |= wrong
         elif demand.field is None:
             column = pa.nulls(len(records), field.type)
         else:

@@ -1,0 +1,134 @@
+"""A value with its schema as the text of a header, as Connect's ``SimpleHeaderConverter`` writes it.
+
+Numbers are as Java 19 and later writes them. A map stands in the order of Java's ``HashMap``, in which Connect's converters
+put texts, whole numbers and booleans; with other keys it stands in its own order.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any, Final
+
+from floe_job.connect import logical
+from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.types.header_texts.hash_order import in_hash_order
+from floe_job.types.header_texts.literal_writer import date_text, quoted
+from floe_job.types.header_texts.utf8 import utf8
+from floe_job.types.java_text import number_text
+from floe_job.types.number_tokens import Single
+from floe_job.types.temporal import EPOCH_ORDINAL, MICROS_PER_SECOND, MILLIS_PER_DAY
+from floe_job.types.typed_values import Day, DayTime, Meant, Moment
+
+MAX_DEPTH: Final = 200
+"""Lists, maps and structs inside one another."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_RAW_NAMES: Final = frozenset(
+    {logical.AVRO_TIME_MICROS, logical.AVRO_TIMESTAMP_MICROS, logical.AVRO_LOCAL_TIMESTAMP_MICROS}
+)
+
+
+def header_text(schema: ConnectSchema | None, value: Any) -> bytes | None:
+    """Return what a header holds of a value; None for null. ``schema``: None for a value without one.
+
+    Raises ValueError for a value that Connect has not: an integer of more than 64 bits, or one that is nested too deep.
+    """
+    return None if value is None else utf8(_text(schema, value, 0))
+
+
+def _text(schema: ConnectSchema | None, value: Any, depth: int) -> str:
+    """Write a value; from a ``depth`` of 1 on, it is inside another."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return quoted(value) if depth else value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return _number(schema, value)
+    if isinstance(value, dict | list):
+        return _nested(schema, value, depth + 1)
+    return _typed(schema, value, depth)
+
+
+def _number(schema: ConnectSchema | None, value: int | float) -> str:
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            problem = f"an integer of {value.bit_length()} bits cannot be in a header: Kafka Connect has 64"
+            raise ValueError(problem)
+        return str(value)
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    is_single = isinstance(value, Single) or (schema is not None and schema.kind is Kind.FLOAT32)
+    return number_text(Single(value) if is_single else float(value))
+
+
+def _typed(schema: ConnectSchema | None, value: Any, depth: int) -> str:
+    if isinstance(value, Decimal):
+        return str(value if value else value.copy_abs())
+    if isinstance(value, bytes):
+        text = base64.b64encode(value).decode()
+        return f'"{text}"' if depth else text
+    if isinstance(value, Day):
+        return date_text(value.days * MILLIS_PER_DAY)
+    if isinstance(value, DayTime | Moment):
+        return date_text(value.micros // 1000) if value.raw is None else str(value.raw)
+    if isinstance(value, Meant):
+        return _text(schema, value.raw, depth)
+    problem = f"a value of the type {type(value).__name__} cannot be in a header: it is no value of Kafka Connect"
+    raise ValueError(problem)
+
+
+def _nested(schema: ConnectSchema | None, value: dict[Any, Any] | list[Any], depth: int) -> str:
+    if depth > MAX_DEPTH:
+        problem = (
+            f"a value has more than {MAX_DEPTH} lists, maps and structs inside one another: it cannot be in a header"
+        )
+        raise ValueError(problem)
+    inner = None if schema is None else schema.element
+    if isinstance(value, list):
+        return "[" + ",".join(_text(inner, entry, depth) for entry in value) + "]"
+    if schema is not None and schema.kind is Kind.STRUCT:
+        return "{" + ",".join(_fields(schema, value, depth)) + "}"
+    key_schema = None if schema is None else schema.key
+    entries = in_hash_order(value, is_long=key_schema is None or key_schema.kind is Kind.INT64)
+    return (
+        "{" + ",".join(f"{_text(key_schema, key, depth)}:{_text(inner, entry, depth)}" for key, entry in entries) + "}"
+    )
+
+
+def _fields(schema: ConnectSchema, value: Mapping[str, Any], depth: int) -> Iterator[str]:
+    """Write the fields of a struct in its schema's order. As in Java, a null has the default of its field."""
+    for name, inner in schema.fields:
+        entry = value.get(name)
+        if entry is None and inner.has_default:
+            entry = _default(inner)
+        yield f"{quoted(name)}:{_text(inner, entry, depth)}"
+
+
+def _default(schema: ConnectSchema) -> Any:
+    """Return a default as the values of its type are."""
+    default = schema.default
+    if isinstance(default, datetime):
+        span = (default if default.tzinfo else default.replace(tzinfo=UTC)) - _EPOCH
+        return _moment(schema, (span.days * 86_400 + span.seconds) * MICROS_PER_SECOND + span.microseconds)
+    if isinstance(default, date):
+        return Day(default.toordinal() - EPOCH_ORDINAL)
+    if isinstance(default, time):
+        micros = ((default.hour * 60 + default.minute) * 60 + default.second) * MICROS_PER_SECOND + default.microsecond
+        return DayTime(micros, micros if schema.name in _RAW_NAMES else None)
+    if isinstance(default, int) and schema.name == logical.DATE:
+        return Day(default)
+    if isinstance(default, int) and schema.name == logical.TIMESTAMP:
+        return Moment(default)
+    return default
+
+
+def _moment(schema: ConnectSchema, micros: int) -> Moment:
+    if schema.name == logical.AVRO_LOCAL_TIMESTAMP_MILLIS:
+        return Moment(micros, micros // 1000)
+    return Moment(micros, micros if schema.name in _RAW_NAMES else None)
