@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,19 +27,12 @@ from floe_job.transform.record_metadata import metadata_of
 from tests.support.job import own_transforms
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.own_transforms import has_field, label, steer
+from tests.support.job.transform_cases.case import Case
+from tests.support.job.transform_cases.change_data import CHANGE_CASES
 from tests.support.job.transforms import metadata, transform
 from tests.support.kafka.messages import PIECE, records, values_of
 
 READERS = Readers(UNREAD.values, lambda _, places: Parsed(ParsedValues([None] * len(places)), ()))
-
-
-@dataclass(frozen=True)
-class Case:
-    """One kind of transform. ``bad``: values that it refuses; ``dropped``: values that it leaves out."""
-
-    spec: TransformSpec
-    bad: tuple[Any, ...] = ()
-    dropped: tuple[Any, ...] = ()
 
 
 REGISTERED = {
@@ -47,6 +40,7 @@ REGISTERED = {
     "metadata-nested": Case(metadata(nested=True, key=True, headers=True), bad=("text",)),
     "replace-field": Case(transform("ReplaceField$Value", exclude="x", renames="id:number"), bad=("text", 7, ["a"])),
     "replace-field-key": Case(transform("ReplaceField$Key", exclude="id")),
+    **CHANGE_CASES,
 }
 THROW_AWAY = {
     "own": Case(steer(), bad=({"do": "refuse"},), dropped=({"do": "drop"},)),
@@ -64,6 +58,10 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(params=ALL)
 def case(request: pytest.FixtureRequest) -> Case:
     return ALL[request.param]
+
+
+def plain(case: Case) -> list[Any]:
+    return PLAIN if case.plain is None else list(case.plain)
 
 
 def batch_of(values: Sequence[Any]) -> ParsedBatch:
@@ -104,38 +102,40 @@ def test_transform_spec_survives_pickle_with_its_rule(case: Case) -> None:
 
 
 def test_transform_counts_each_record_once(case: Case) -> None:
-    given = [*PLAIN, *case.bad, *case.dropped, None]
+    given = [*plain(case), *case.bad, *case.dropped, None]
     done = as_records(case.spec, batch_of(given))
     assert len(done) + len(done.rejected) + done.filtered == len(given)
     assert list(done.places) == sorted(set(done.places)), "the order stays, and no record comes twice"
 
 
 def test_transform_bad_record_is_refused_alone(case: Case) -> None:
-    whole = outcome(as_records(case.spec, batch_of(PLAIN)))
+    good = plain(case)
+    whole = outcome(as_records(case.spec, batch_of(good)))
     for bad in case.bad:
-        done = as_records(case.spec, batch_of([*PLAIN, bad]))
-        assert [(one.index, one.stage) for one in done.rejected] == [(len(PLAIN), "transform")]
+        done = as_records(case.spec, batch_of([*good, bad]))
+        assert [(one.index, one.stage) for one in done.rejected] == [(len(good), "transform")]
         assert done.rejected[0].reason
         assert outcome(done)[0] == whole[0]
 
 
 def test_transform_drops_only_what_it_should(case: Case) -> None:
-    whole = outcome(as_records(case.spec, batch_of(PLAIN)))
+    whole = outcome(as_records(case.spec, batch_of(plain(case))))
     for dropped in case.dropped:
-        done = as_records(case.spec, batch_of([*PLAIN, dropped]))
-        assert done.filtered == 1
+        done = as_records(case.spec, batch_of([*plain(case), dropped]))
+        assert done.filtered == whole[2] + 1
         assert outcome(done)[0] == whole[0]
 
 
 def test_transform_takes_no_records_and_tombstones(case: Case) -> None:
     assert len(as_records(case.spec, batch_of([]))) == 0
     done = as_records(case.spec, batch_of([None, None]))
-    assert done.tombstones == len(done) == 2
+    assert done.tombstones == len(done) == (2 if case.keeps_tombstones else 0)
+    assert done.filtered + len(done.rejected) == 2 - len(done)
 
 
 @pytest.mark.parametrize("size", [1, 7, 30])
 def test_transform_result_is_the_same_for_any_chunks(case: Case, size: int) -> None:
-    given = [*PLAIN, *case.bad, *case.dropped, None, *PLAIN]
+    given = [*plain(case), *case.bad, *case.dropped, None, *plain(case)]
     whole = as_records(case.spec, batch_of(given))
     source = records(PIECE, [b"x"] * len(given))
     values, rejected, filtered = [], [], 0
@@ -150,9 +150,9 @@ def test_transform_result_is_the_same_for_any_chunks(case: Case, size: int) -> N
 
 
 def test_transform_leaves_the_values_it_was_given_alone(case: Case) -> None:
-    given = [copy.deepcopy(value) for value in (*PLAIN, *case.bad)]
+    given = [copy.deepcopy(value) for value in (*plain(case), *case.bad)]
     as_records(case.spec, batch_of(given))
-    assert given == [*PLAIN, *case.bad]
+    assert given == [*plain(case), *case.bad]
 
 
 def test_transform_columns_equal_what_records_get() -> None:

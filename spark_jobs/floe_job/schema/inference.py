@@ -2,6 +2,7 @@
 
 string, boolean → themselves · integer → long · float, also ``1.0`` → double · list → list of its first element's type
 that there is · object → struct of its non-empty entries · null, ``{}``, ``[]``, and what holds nothing else → no proposal.
+What transforms made, see ``floe_job.types.made_values``: a moment → timestamptz · bytes → binary · decimal → decimal.
 
 Two proposals for one column merge: structs take the union of their fields in the order seen, long and double become
 double. Otherwise they are in conflict, and ``ColumnRules.on_conflict`` decides at the deepest place where they differ:
@@ -16,6 +17,7 @@ from typing import Any, overload
 from floe_job.exceptions import VALUE_LENGTH, SchemaConflict, clip
 from floe_job.schema.proposal import ELEMENT, VALUE, ListOf, MapOf, Path, Proposal, Required, StructOf, bare
 from floe_job.schema.rules import ON_CONFLICT_KEY, PLAIN, ColumnRules, OnConflict
+from floe_job.types.made_values import MADE, kind_of_made
 from floe_job.types.number_tokens import HugeInteger, Literal, Single
 
 SCALAR_KINDS: dict[type, str] = {
@@ -45,7 +47,7 @@ def infer(value: Any, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal |
         return _infer_struct(value, rules, path)
     if isinstance(value, list):
         return _infer_list(value, rules, (*path, ELEMENT))
-    return None if value is None else "long"
+    return None if value is None else kind_of_made(value) if type(value) in MADE else "long"
 
 
 def kind_of_all(values: list[Any], on_conflict: OnConflict) -> str | None:

@@ -20,6 +20,7 @@ from floe_job.schema.proposed_tree import LIST, STRUCT, Change, Node
 from floe_job.schema.rules import ColumnRules
 from floe_job.types import Converter, converter
 from floe_job.types.coercion_error import refuse
+from floe_job.types.made_values import made_primitive
 
 Found = Sequence[tuple[Path, Any]]
 """Path and value of each field of a record that no column is there for."""
@@ -28,8 +29,11 @@ Found = Sequence[tuple[Path, Any]]
 class ProposedColumns:
     """Columns by path. A record changes them as a whole or, once it is refused, not at all.
 
-    ``count``: of all columns, nested ones and those of the table included.
+    ``count``: of all columns, nested ones and those of the table included. ``takes_made``: whether values may be such as
+    only transforms make, see ``floe_job.types.made_values``.
     """
+
+    takes_made = False
 
     def __init__(self, rules: ColumnRules, names: FullNames, count: int) -> None:
         """Start with none. ``names`` and ``count``: of the existing columns, nested ones included."""
@@ -229,7 +233,7 @@ class ProposedColumns:
         elif node.element is not None:
             if not isinstance(value, list):
                 raise refuse(value, LIST)
-            convert = _converter(node.element.kind) if node.element.kind in PRIMITIVES else None
+            convert = self._converter(node.element.kind) if node.element.kind in PRIMITIVES else None
             try:
                 for entry in value:
                     if convert is None:
@@ -239,7 +243,10 @@ class ProposedColumns:
             except Unconvertible as error:
                 raise error.inside(ELEMENT) from None
         else:
-            _converter(node.kind)(value)
+            self._converter(node.kind)(value)
+
+    def _converter(self, kind: str) -> Converter:
+        return _made_converter(kind) if self.takes_made else _converter(kind)
 
     def _convert_struct(self, node: Node, value: Any) -> None:
         if not isinstance(value, dict):
@@ -276,3 +283,8 @@ def _outline(node: Node) -> Proposal:
 @lru_cache
 def _converter(kind: str) -> Converter:
     return converter(iceberg_type(kind))
+
+
+@lru_cache
+def _made_converter(kind: str) -> Converter:
+    return made_primitive(iceberg_type(kind))

@@ -113,6 +113,10 @@ class Records:
         """Return the records that have a value."""
         return self.select(self.values.present()) if self.values.has_tombstones else self
 
+    def tombstones(self) -> Records:
+        """Return the records that have none."""
+        return self.without(self.values.present())
+
     def headers(self, index: int) -> Headers | None:
         """Return a record's headers; None if they cannot be read."""
         if self.changes is not None and self.changes.headers is not None:

@@ -14,20 +14,18 @@ from floe.config.secrets.mask import learn, learn_environment
 from floe.exceptions import FloeError
 from floe.model.accounting import RangeCounts
 from floe.parquet.budget import WriteBudget
-from floe_job.contract.dead_letter import DeadLetter, dead_letters_of
+from floe_job.contract.dead_letter import dead_letters_of
 from floe_job.contract.result import Failure, RangePartResult, TaskResult
 from floe_job.contract.task import Task
 from floe_job.convert.context import ConverterContext, LookupRecorder
 from floe_job.convert.header_framing import framing_of
 from floe_job.convert.registry import converters_of
 from floe_job.dead_letters.collector import DeadLetterCollector
-from floe_job.dead_letters.limits import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, BadRecordCollector
 from floe_job.exceptions import SchemaConflict
 from floe_job.logs import start_logging
 from floe_job.memory_tuning import tuned_memory
 from floe_job.routing.key_texts import key_texts
 from floe_job.routing.router import Router
-from floe_job.routing.rules import Routed
 from floe_job.routing.shared_decode import DecodedTogether, SharedDecoder
 from floe_job.shuffle.distribution import is_spread
 from floe_job.shuffle.messages import EndOfTask, RowBlock, SendQueue
@@ -35,6 +33,7 @@ from floe_job.shuffle.partition_sender import PartitionSender
 from floe_job.source.range_part import RangePart
 from floe_job.source.range_reader import RangeReader
 from floe_job.source.record_batch import Records
+from floe_job.task.rejects import Rejects
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.chain import Chain
 from floe_job.transform.readers import Readers
@@ -102,7 +101,7 @@ class _TaskRun:
         self._readers = Readers.of(task, self._converters, self._key_lookups)
         self._shared_decoder = SharedDecoder.of(task.targets, task.routes, self._converters)
         self._deliveries = 0
-        self._bad = BadRecordCollector()
+        self._rejects = Rejects(task, self._collector)
         self._checked = 0
 
     def run(self) -> Generator[tuple[int, RowBlock], None, TaskResult]:
@@ -115,7 +114,7 @@ class _TaskRun:
             with closing(RangeReader.open(self._task.conf, self._task.limits)) as reader:
                 for slice_ in self._task.range_parts:
                     results.append((yield from self._read(reader, slice_)))
-            bad = self._bad.counts(self._checked)
+            bad = self._rejects.bad.counts(self._checked)
             if bad:
                 return self._result(results, bad=bad)
             complete = not self._router.unknown and not any(table.needs for table in self._writers.values())
@@ -155,18 +154,26 @@ class _TaskRun:
         """Pass the records that are no tombstones to their tables."""
         if not self._chain.is_columnar:
             return self._take_transformed(records)
-        count = len(records)
-        records = records.without_tombstones()
-        tombstones = count - len(records)
+        counts, records = self._take_tombstones(records)
         if not len(records):
-            return RangeCounts(tombstones=tombstones)
+            return counts
         self._checked += len(records)
         decoded = self._shared_decoder.decode(records) if self._shared_decoder is not None else None
         if decoded is None:
             self._shared_decoder = None
-            return RangeCounts(tombstones=tombstones) + self._take_each(records)
-        counts = RangeCounts(tombstones=tombstones) + self._take_decoded(decoded)
+            return counts + self._take_each(records)
+        counts += self._take_decoded(decoded)
         return counts + self._take_each(decoded.rest) if len(decoded.rest) else counts
+
+    def _take_tombstones(self, records: Records) -> tuple[RangeCounts, Records]:
+        """Count the records without a value, and return the others; a transform of fields may refuse some of the first."""
+        present = records.without_tombstones()
+        count = len(records) - len(present)
+        if not count or not self._chain.refuses_tombstones:
+            return RangeCounts(tombstones=count), present
+        none = self._router.relevant(records.tombstones())
+        batch = self._chain.without_refused(ParsedBatch.unread(none, self._readers))
+        return RangeCounts(tombstones=count - len(none)) + self._take_batch(batch), present
 
     def _take_transformed(self, records: Records) -> RangeCounts:
         """Parse and transform records, tombstones too, and pass what is left to the tables, some at a time."""
@@ -182,8 +189,8 @@ class _TaskRun:
         counts = RangeCounts(tombstones=tombstones, filtered_by_transforms=batch.filtered)
         if self._task.routes.rejects_records:
             malformed, refused = batch.rejected_by_stage()
-            self._send_to_dead_letters(dead_letters_of(batch.source, malformed, None))
-            self._send_to_dead_letters(dead_letters_of(batch.source, refused, None), "are refused by a transform")
+            self._rejects.send(dead_letters_of(batch.source, malformed, None))
+            self._rejects.send(dead_letters_of(batch.source, refused, None), "are refused by a transform")
             counts += RangeCounts(dead=len(batch.rejected))
         else:
             counts += RangeCounts(filtered=len(batch.rejected))
@@ -194,7 +201,7 @@ class _TaskRun:
     def _take_each(self, records: Records) -> RangeCounts:
         """Route records, and let each table decode its own."""
         routed = self._router.route(records)
-        dead, dropped = self._reject(records, routed)
+        dead, dropped = self._rejects.unrouted(records, routed)
         for name, table_records in routed.tables.items():
             self._hand_over(name, table_records)
         return RangeCounts(routed=routed.reached, dead=dead, filtered=routed.filtered, dropped=dropped)
@@ -203,7 +210,7 @@ class _TaskRun:
         """Route records that have a row already, the same for every table."""
         records = decoded.records
         routed = self._router.spread(records, decoded.values)
-        dead, dropped = self._reject(records, routed)
+        dead, dropped = self._rejects.unrouted(records, routed)
         for name, places in routed.places.items():
             writer = self._writer(name) if name in self._targets else None
             if writer is None or not writer.is_plain(records.slice_.range):
@@ -223,7 +230,7 @@ class _TaskRun:
             return
         if name in self._targets:
             # a run that does not tolerate bad records fails because of them, whether or not columns are missing
-            self._send_to_dead_letters(writer.take(records, is_final=not self._task.dead_letters.policy.tolerate))
+            self._rejects.send(writer.take(records, is_final=not self._task.dead_letters.policy.tolerate))
         else:
             self._collect_changes(name, writer, records)
 
@@ -256,38 +263,6 @@ class _TaskRun:
             writer.abort()
             del self._writers[name]
             self._given_up.add(name)
-
-    def _reject(self, records: Records, routed: Routed) -> tuple[int, int]:
-        """Make dead letters of the records that reach no table; return how many are dead and how many were dropped."""
-        malformed = dead_letters_of(records, routed.malformed, None)
-        self._send_to_dead_letters(malformed)
-        if not routed.unroutable:
-            return len(malformed), 0
-        match self._task.routes.routing.on_unroutable:
-            case "drop":
-                return len(malformed), len(routed.unroutable)
-            case "dead-letter":
-                dead_letters = dead_letters_of(records, routed.unroutable, None)
-                self._collector.take(dead_letters)
-                return len(malformed) + len(dead_letters), 0
-            case _:
-                dead_letters = dead_letters_of(records, routed.unroutable, None)
-                self._bad.take(dead_letters, "have no table", UNROUTABLE_ADVICE)
-                return len(malformed) + len(dead_letters), 0
-
-    def _send_to_dead_letters(self, dead_letters: Sequence[DeadLetter], problem: str = "cannot be read") -> None:
-        """Collect dead letters, or count them where bad records are not tolerated: then the task fails at its end.
-
-        ``problem``: the description of dead letters that were refused before routing.
-        """
-        if not dead_letters:
-            return
-        if not self._task.dead_letters.policy.tolerate:
-            table = dead_letters[0].table
-            what = f"cannot become rows of table {table!r}" if table is not None else problem
-            self._bad.take(dead_letters, what, INTOLERANT_ADVICE)
-            return
-        self._collector.take(dead_letters)
 
 
 def run_tasks(tasks: Iterator[Task]) -> Iterator[TaskResult]:

@@ -73,12 +73,11 @@ class ParsedBatch:
         return replace(read, values=read.values.objects()) if isinstance(read.values, TypedColumns) else read
 
     def with_keys(self) -> ParsedBatch:
-        """Return the batch with its keys parsed, as objects; records whose key cannot be are rejected."""
+        """Return the batch with its keys parsed, as columns where they are; records whose key cannot be are rejected."""
         if self.parsed_keys is not None:
             return self
         parsed = self.readers.keys(self.source, self.places)
-        keys = parsed.values.objects() if isinstance(parsed.values, TypedColumns) else parsed.values
-        return replace(self, parsed_keys=keys)._without(parsed.rejected)
+        return replace(self, parsed_keys=parsed.values)._without(parsed.rejected)
 
     def _with_values(self, parsed: Parsed) -> ParsedBatch:
         return replace(self, values=parsed.values)._without(parsed.rejected)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 from pyiceberg.schema import Schema
 
@@ -18,7 +19,7 @@ from floe_job.convert.base import Converters, TableConverter
 from floe_job.schema.evolution import Path
 from floe_job.schema.proposal import Proposal
 from floe_job.schema.rules import ColumnRules
-from floe_job.source.record_batch import Records
+from floe_job.source.record_batch import ParsedValues, Records
 from floe_job.transform.base import ColumnTransform, Predicate, Reads, RecordTransform, Refusal
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.field_steps.plan import FieldPlan
@@ -112,7 +113,24 @@ class Chain:
             size = max(1, PARSED_BYTES * len(records) // max(1, records.values.nbytes))
         for start in range(0, len(records), size):
             some = records.select(range(start, min(start + size, len(records)))) if size < len(records) else records
-            yield self.apply(ParsedBatch.unread(some, readers))
+            yield self.without_refused(self.apply(ParsedBatch.unread(some, readers)))
+
+    @property
+    def refuses_tombstones(self) -> bool:
+        """Whether ``without_refused`` may refuse any."""
+        return any(step.change.takes_null for step in self._field_steps)
+
+    def without_refused(self, batch: ParsedBatch) -> ParsedBatch:
+        """Refuse the tombstones that transforms refuse which were left to ``field_rows``: no table gets them."""
+        steps = [step for step in self._field_steps if step.change.takes_null]
+        rows = np.flatnonzero(batch.is_tombstone).tolist() if steps else []
+        if not rows:
+            return batch
+        none = replace(batch.select(rows), values=ParsedValues([None] * len(rows)), rejected=())
+        for step in steps:
+            none = step.apply(none)
+        row_of = {batch.places[row]: row for row in rows}
+        return batch.reject({row_of[one.index]: one.reason for one in none.rejected})
 
     def field_rows(
         self, schema: Schema | None, rules: ColumnRules, table: TableConverter, converters: Converters

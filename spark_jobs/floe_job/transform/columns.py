@@ -48,4 +48,5 @@ def objects_of(values: Any) -> ParsedValues:
 
 def schemas_of(values: Any) -> Sequence[Any]:
     """Return the schema of each parsed value; None for one that has none."""
-    return values.schemas if isinstance(values, TypedValues) else [None] * len(values)
+    typed = values.objects() if isinstance(values, TypedColumns) else values
+    return typed.schemas if isinstance(typed, TypedValues) else [None] * len(values)

@@ -6,7 +6,10 @@ from floe.config.sections.predicates import PredicateSpec
 from floe.config.transforms.kafka_metadata import KafkaMetadata
 from floe.config.transforms.options import TransformOptions
 from floe_job.transform.base import Predicate
+from floe_job.transform.confluent.registry import CONFLUENT
+from floe_job.transform.debezium.registry import DEBEZIUM
 from floe_job.transform.family import Family
+from floe_job.transform.iceberg.registry import ICEBERG
 from floe_job.transform.kafka.registry import KAFKA
 from floe_job.transform.kafka_metadata.columns import MetadataColumns
 from floe_job.transform.kafka_metadata.records import MetadataRecords
@@ -15,6 +18,9 @@ from floe_job.transform.predicates import PREDICATES
 FAMILIES: Final[dict[type[TransformOptions], Family]] = {
     KafkaMetadata: Family(MetadataRecords, MetadataColumns),
     **KAFKA,
+    **CONFLUENT,
+    **DEBEZIUM,
+    **ICEBERG,
 }
 """By the class of the settings. Another transform needs a line here, and one in ``floe.config.transforms.registry``."""
 

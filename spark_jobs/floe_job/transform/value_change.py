@@ -63,13 +63,11 @@ class ValueChange(ABC):
     """Changes values one by one, as the Java class does with the value, or the key, of a record.
 
     ``reads_origin``: whether it needs to know where the record is from. ``takes_null``: whether it changes a value that is
-    null too; else that stays as it is. ``is_of_fields``: whether all it does is to add, drop, rename or change fields at the
-    top of objects, each by itself; then ``demands`` says how columns are read.
+    null too; else that stays as it is.
     """
 
     reads_origin = False
     takes_null = False
-    is_of_fields = False
 
     @abstractmethod
     def plain(self, value: Any, origin: Origin | None) -> Any:
@@ -81,6 +79,11 @@ class ValueChange(ABC):
     @abstractmethod
     def typed(self, schema: ConnectSchema) -> Changed:
         """Compile the change of values with a schema. Raises TransformRefused where no such value can be changed."""
+
+    @property
+    def is_of_fields(self) -> bool:
+        """Whether all it does is to add, drop, rename or change fields at the top of objects, each by itself."""
+        return False
 
     def columns(self, schema: ConnectSchema) -> ChangedColumns | None:
         """Compile the change of columns; None where values have to be changed one by one."""

@@ -10,6 +10,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TimeZone;
 import org.apache.kafka.connect.data.SchemaAndValue;
+import org.apache.kafka.connect.data.Values;
 import org.apache.kafka.connect.header.ConnectHeaders;
 import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.header.Headers;
@@ -22,7 +23,8 @@ import org.apache.kafka.connect.transforms.InsertHeader;
  * The Java side of test_header_texts.py: a request a line in, an answer a line out.
  *
  * <pre>
- *   {"literal": text}                   -> {"bytes": base64 or null}: of the header that InsertHeader adds
+ *   {"literal": text}                   -> {"bytes": base64 or null, "inserted": base64 or null}: of the literal, and of the
+ *                                          header that InsertHeader adds, whose configuration trims it
  *   {"json": text, "schemas": boolean}  -> {"bytes": base64 or null}: of a header with the value that JsonConverter reads
  *   either                              -> {"error": text}
  * </pre>
@@ -40,13 +42,22 @@ public class HeaderCheck {
       JsonNode request = JSON.readTree(line);
       ObjectNode answer = JSON.createObjectNode();
       try {
-        Header header = request.has("literal") ? inserted(request.get("literal").asText()) : read(request);
-        answer.put("bytes", HEADERS.fromConnectHeader("topic", "h", header.schema(), header.value()));
+        if (request.has("literal")) {
+          String literal = request.get("literal").asText();
+          answer.put("bytes", bytes(new ConnectHeaders().add("h", Values.parseString(literal)).lastWithName("h")));
+          answer.put("inserted", bytes(inserted(literal)));
+        } else {
+          answer.put("bytes", bytes(read(request)));
+        }
       } catch (RuntimeException error) {
         answer.put("error", error.toString());
       }
       out.println(JSON.writeValueAsString(answer));
     }
+  }
+
+  private static byte[] bytes(Header header) {
+    return HEADERS.fromConnectHeader("topic", "h", header.schema(), header.value());
   }
 
   private static Header inserted(String literal) {

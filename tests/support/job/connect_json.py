@@ -9,6 +9,8 @@ from typing import Any
 
 from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.types.temporal import MILLIS_PER_DAY
+from floe_job.types.typed_values import Day, DayTime, Meant, Moment
 
 AVRO_NAMES = frozenset(value for name, value in vars(logical).items() if name.startswith("AVRO_"))
 """Names that Connect has not: it reads these types as plain longs and texts."""
@@ -38,7 +40,12 @@ def schema_json(schema: ConnectSchema) -> dict[str, Any]:
 
 
 def value_json(schema: ConnectSchema, value: Any) -> Any:
-    """Return a value as JSON: numbers as text, bytes and texts as hex, floats as their bits, entries of maps sorted."""
+    """Return a value as JSON: numbers as text, bytes and texts as hex, floats as their bits, entries of maps sorted.
+
+    ``value``: as Arrow gives it, or an object of ``floe_job.types.typed_values``.
+    """
+    if isinstance(value, Meant):
+        value = value.raw
     if value is None:
         return "null"
     if schema.kind is Kind.ARRAY:
@@ -49,7 +56,8 @@ def value_json(schema: ConnectSchema, value: Any) -> Any:
     if schema.kind is Kind.MAP:
         assert schema.key is not None
         assert schema.element is not None
-        pairs = [(value_json(schema.key, key), value_json(schema.element, one)) for key, one in value]
+        entries = value.items() if isinstance(value, dict) else value
+        pairs = [(value_json(schema.key, key), value_json(schema.element, one)) for key, one in entries]
         return sorted(
             ":".join(json.dumps(part, separators=(",", ":"), ensure_ascii=False) for part in pair) for pair in pairs
         )
@@ -66,6 +74,10 @@ def _text(schema: ConnectSchema, value: Any) -> str:
         if schema.name in (logical.DATE, logical.TIME, logical.TIMESTAMP):
             return f"ms {micros // 1000}"
         return str(micros // 1000 if schema.name == logical.AVRO_LOCAL_TIMESTAMP_MILLIS else micros)
+    if isinstance(value, DayTime | Moment):
+        return f"ms {value.micros // 1000}" if value.raw is None else str(value.raw)
+    if isinstance(value, Day):
+        return f"ms {value.days * MILLIS_PER_DAY}"
     if isinstance(value, bytes | str):
         return (value.encode() if isinstance(value, str) else value).hex()
     if isinstance(value, bool):

@@ -9,7 +9,7 @@ back, ``(ab|c)*+`` or ``(?>…)``, of more than a character. Of one character, `
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -80,6 +80,32 @@ class Expression:
         return Automaton(self.pattern)
 
 
+@dataclass(frozen=True)
+class Captures:
+    r"""An expression whose groups are asked for. ``names``: of groups, with their numbers.
+
+    ``pattern``: as RE2 reads it; the i-th group is named ``g<i>``. ``$`` and ``\\Z`` are the very end: of a value with a line
+    end this is another place in Java.
+    """
+
+    pattern: str
+    names: Mapping[str, int]
+    groups: int
+
+
+def compile_captures(text: str) -> Captures:
+    """Compile an expression whose groups are asked for.
+
+    :raises ValueError: with the problem and the expression. Look-around is refused, as RE2 does not have it.
+    """
+    if is_plain(text):
+        return Captures(text, {}, 0)
+    written = _rewritten(text, _CaptureWriter, is_whole=False)
+    _check_size(text, written)
+    state = _parsed(for_python(text)).state
+    return Captures(written, dict(state.groupdict), state.groups - 1)
+
+
 def compile_expression(text: str) -> Expression:
     r"""Compile an expression.
 
@@ -117,8 +143,11 @@ def is_plain(text: str) -> bool:
     return _PLAIN.fullmatch(text) is not None
 
 
-def _rewritten(text: str) -> str:
-    """Rewrite an expression with Java's meaning, as Python reads it. Raises ValueError."""
+def _rewritten(text: str, writer: "type[_Writer] | None" = None, *, is_whole: bool = True) -> str:
+    """Rewrite an expression with Java's meaning, as Python reads it. Raises ValueError.
+
+    ``is_whole``: it has to match a whole value.
+    """
     if is_plain(text):
         return text
     if len(text) > _MAX_CHARACTERS:
@@ -129,7 +158,7 @@ def _rewritten(text: str) -> str:
         tree = _parsed(plain)
         different = next(_differences(plain), None)
         if different is None:
-            return _Writer(tree.state.flags).sequence(tree, is_last=True)
+            return (writer or _Writer)(tree.state.flags).sequence(tree, is_last=is_whole)
     except Different as error:
         different = str(error)
     except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
@@ -211,8 +240,11 @@ class _Writer:
 
     def _subpattern(self, of: tuple[int | None, int, int, Any], is_last: bool) -> str:
         group, added, removed, items = of
-        inner = _Writer((self._flags | added) & ~removed).sequence(items, is_last=is_last)
-        return f"({inner})" if group is not None else f"(?:{inner})"
+        inner = type(self)((self._flags | added) & ~removed).sequence(items, is_last=is_last)
+        return f"({self._named(group)}{inner})" if group is not None else f"(?:{inner})"
+
+    def _named(self, group: int) -> str:
+        return ""
 
     def _groupref(self, group: int, _: bool) -> str:
         reject(rf"to match \{group} can take ages, and here the time of a match is bounded: write out what it repeats")
@@ -268,6 +300,34 @@ class _Writer:
             return "" if is_last else _END
         # Python before 3.14 has no \B in an empty value
         return {"AT_BOUNDARY": r"\b", "AT_NON_BOUNDARY": r"(?!\b)"}.get(place.name, r"\A")
+
+
+class _CaptureWriter(_Writer):
+    """Rewrites a tree for RE2 alone, with names of all groups."""
+
+    def _named(self, group: int) -> str:
+        return f"?P<g{group}>"
+
+    def _assert(self, of: tuple[int, Any], _: bool) -> str:
+        reject("look-ahead and look-behind cannot be used where groups are asked for: write it without")
+
+    _assert_not = _assert
+
+    def _possessive_repeat(self, of: tuple[int, int, Any], is_last: bool) -> str:
+        least, most, _ = of
+        if least != most:
+            reject("a count with + behind it cannot be used where groups are asked for: leave the + out")
+        return self._repeat(of, "", is_last)
+
+    def _repeat(self, of: tuple[int, int, Any], how: str, is_last: bool) -> str:
+        if of[1] > 1 and not of[2].getwidth()[0]:
+            reject("a count of what may be empty, as in (a*)*, has other groups in Java: leave one of the counts out")
+        return super()._repeat(of, how, is_last)
+
+    def _at(self, place: Any, is_last: bool) -> str:
+        if place.name == "AT_NON_BOUNDARY":
+            reject(r"\B cannot be used where groups are asked for: write it without")
+        return r"\z" if place.name in ("AT_END", "AT_END_STRING") else super()._at(place, is_last)
 
 
 def _single(items: Any) -> Any:

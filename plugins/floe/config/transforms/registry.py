@@ -3,7 +3,10 @@
 from typing import Final
 
 from floe.config.transforms import predicates
-from floe.config.transforms.kafka import replace_field
+from floe.config.transforms.confluent import registry as confluent
+from floe.config.transforms.debezium import registry as debezium
+from floe.config.transforms.iceberg import registry as iceberg
+from floe.config.transforms.kafka import registry as kafka
 from floe.config.transforms.kafka_metadata import KAFKA_METADATA
 from floe.config.transforms.options import PredicateClass, TransformClass
 
@@ -11,7 +14,13 @@ _TABULAR: Final = "io.tabular.iceberg.connect.transforms."
 """The package of Iceberg's classes before they came to Apache: these names run Apache's."""
 
 _APACHE: Final = "org.apache.iceberg.connect.transforms."
-_CLASSES: Final[tuple[TransformClass, ...]] = (KAFKA_METADATA, *replace_field.CLASSES)
+_CLASSES: Final[tuple[TransformClass, ...]] = (
+    KAFKA_METADATA,
+    *kafka.CLASSES,
+    *iceberg.CLASSES,
+    *debezium.CLASSES,
+    *confluent.CLASSES,
+)
 
 TRANSFORMS: Final[dict[str, TransformClass]] = {
     **{one.name: one for one in _CLASSES},

@@ -8,6 +8,7 @@ import re
 from typing import Any, NoReturn
 
 from floe_job.exceptions import Malformed
+from floe_job.types.made_values import MADE
 from floe_job.types.number_tokens import HugeInteger, Literal, Single
 
 MAX_DEPTH = 64
@@ -82,7 +83,10 @@ def parse_value(value: bytes) -> Any:
 
 
 def plain_object(value: Any) -> dict[str, Any]:
-    """Check that what transforms left is an object as JSON has it, or may be parsed from it. Raises Malformed."""
+    """Check that what transforms left is an object as JSON has it, or may be parsed from it. Raises Malformed.
+
+    Besides there may be moments, bytes and decimals that transforms made.
+    """
     record = _object(value)
     _check(record, MAX_DEPTH)
     return record
@@ -134,7 +138,7 @@ def _object(parsed: Any) -> dict[str, Any]:
     return parsed
 
 
-_SCALARS = frozenset({str, int, float, bool, type(None), Literal, Single, HugeInteger})
+_SCALARS = frozenset({str, int, float, bool, type(None), Literal, Single, HugeInteger, *MADE})
 _KINDS: dict[type, str] = {str: "string", bool: "boolean", list: "array", type(None): "null"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from pyiceberg.schema import Schema, index_by_id, index_by_name
@@ -15,7 +16,9 @@ from floe_job.schema.limits import FullNames
 from floe_job.schema.proposed_columns import ProposedColumns
 from floe_job.schema.tree import paths
 from floe_job.schema.unknown_fields import Unknown
-from floe_job.types import Lookup, PromotionRequests, field_converter
+from floe_job.types import Converter, Lookup, PromotionRequests, field_converter
+from floe_job.types.coercion import Trees
+from floe_job.types.made_values import made_primitive
 
 
 class RowReader:
@@ -30,6 +33,7 @@ class RowReader:
         fields = index_by_id(schema)
         self._promotions = PromotionRequests(schema) if needs.rules.evolve else None
         self._columns = dict(field_converter(field, lookup, self._promotions) for field in schema.fields)
+        self._schema = schema
         self._required = [field.name for field in schema.fields if field.required]
         self._literals = any(isinstance(field.field_type, DecimalType) for field in fields.values())
         self._paths = paths(schema)
@@ -47,18 +51,24 @@ class RowReader:
 
         Raises InvalidRecord, and SchemaConflict if the rules say so.
         """
-        return self._row(parse(value, literals=self._literals))
+        return self._row(parse(value, literals=self._literals), self._columns)
 
     def read_parsed(self, value: Any) -> dict[str, Any]:
         """Return the values of a record that is parsed already, as ``read`` does. Raises the same errors."""
-        return self._row(plain_object(value))
+        self._proposed.takes_made = True
+        return self._row(plain_object(value), self._made_columns)
 
-    def _row(self, record: dict[str, Any]) -> dict[str, Any]:
+    @cached_property
+    def _made_columns(self) -> dict[str, Converter]:
+        """What converts values that transforms may have made."""
+        trees = Trees(made_primitive, self._lookup, self._promotions)
+        return dict(trees.field_converter(field) for field in self._schema.fields)
+
+    def _row(self, record: dict[str, Any], columns: dict[str, Converter]) -> dict[str, Any]:
         record = self._injected.without(record)
         if self._promotions is not None:
             self._promotions.clear()
         by_column = self._top.by_column(record)
-        columns = self._columns
         row = {name: columns[name](by_column) for name in by_column if name in columns}
         for name in self._required:
             if name not in row:

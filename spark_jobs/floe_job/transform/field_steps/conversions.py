@@ -44,7 +44,7 @@ _FIRST_MILLI, _LAST_MILLI = FIRST_MICRO // 1000, LAST_MICRO // 1000
 # -- Cast -------------------------------------------------------------------------------------------------------------
 
 
-def cast(options: Cast, wanted: Demands) -> Demands | None:
+def cast_fields(options: Cast, wanted: Demands) -> Demands | None:
     """Return what columns need before the transform: numbers that become other numbers, or texts."""
     demands: Demands | None = None if options.whole else wanted
     for name, kind in options.types:

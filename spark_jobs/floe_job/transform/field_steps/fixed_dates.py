@@ -76,8 +76,8 @@ class FixedDates:
         for place, code in self._literals.items():
             good &= texts[:, place] == code
         parts = {}
-        for name, place in self._numbers.items():
-            digits = texts[:, place].astype(np.int64) - ord("0")
+        for name, places in self._numbers.items():
+            digits = texts[:, places].astype(np.int64) - ord("0")
             good &= ((digits >= 0) & (digits <= 9)).all(axis=1)
             parts[name] = digits @ (10 ** np.arange(digits.shape[1] - 1, -1, -1))
             good &= (parts[name] >= _LEAST.get(name, 0)) & (parts[name] <= _MOST.get(name, 9999))
@@ -92,7 +92,8 @@ class FixedDates:
 
 
 def _is_leap(years: _Numbers) -> Mask:
-    return (years % 4 == 0) & ((years % 100 != 0) | (years % 400 == 0))
+    found: Mask = (years % 4 == 0) & ((years % 100 != 0) | (years % 400 == 0))
+    return found
 
 
 def _millis(parts: dict[str, _Numbers], months: _Numbers) -> _Numbers:

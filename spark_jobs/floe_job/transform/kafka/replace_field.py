@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from floe.config.transforms.kafka.replace_field import ReplaceField
-from floe_job.connect.schema import ConnectSchema
+from floe_job.connect.schema import ABSENT, ConnectSchema
+from floe_job.exceptions import TransformRefused
 from floe_job.transform.field_steps.demand import Demands
 from floe_job.transform.required import required_object, required_struct
+from floe_job.transform.struct_fields import defaults_of
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 
 PURPOSE = "field replacement"
+_SHOWN_CHARACTERS: Final = 100
 
 
 class ReplaceFieldChange(ValueChange):
     """Leaves fields out and renames them, at the top of an object or a struct."""
-
-    is_of_fields = True
 
     def __init__(self, options: ReplaceField) -> None:
         self._options = options
@@ -38,11 +39,7 @@ class ReplaceFieldChange(ValueChange):
         """Replace the fields of structs."""
         made = self._schema(schema)
         pairs = [(name, self._names.get(name, name)) for name, _ in schema.fields if self._is_kept(name)]
-        defaults = {
-            name: inner.default
-            for name, inner in schema.fields
-            if self._options.fills_defaults and inner.has_default and inner.default is not None
-        }
+        defaults = defaults_of(schema, is_on=self._options.fills_defaults)
 
         def change(value: Any, origin: Origin | None) -> Any:
             return {
@@ -67,6 +64,11 @@ class ReplaceFieldChange(ValueChange):
             return pa.StructArray.from_arrays(arrays, fields=fields)
 
         return ChangedColumns(made, change)
+
+    @property
+    def is_of_fields(self) -> bool:
+        """It is, see ``ValueChange``."""
+        return True
 
     def demands(self, wanted: Demands) -> Demands:
         """Read columns from the fields that they are named after. An object with both names is read the exact way."""
@@ -97,6 +99,18 @@ class ReplaceFieldChange(ValueChange):
         )
 
     def _schema(self, schema: ConnectSchema) -> ConnectSchema:
+        """Return the schema of changed structs, which is not optional, as Java's.
+
+        Java refuses them as well where a field keeps its name and another one gets it; or, if that other one is left out, it
+        writes that one's value.
+        """
         required_struct(schema, PURPOSE)
         fields = tuple((self._names.get(name, name), inner) for name, inner in schema.fields if self._is_kept(name))
-        return replace(schema, fields=fields)
+        taken = set(self._names.values())
+        kept = [name for name, _ in schema.fields if self._is_kept(name) and name not in self._names and name in taken]
+        if kept:
+            problem = (
+                f"{PURPOSE} gives a name that another field has: {kept[0][:_SHOWN_CHARACTERS]!r}; leave that one out"
+            )
+            raise TransformRefused(problem)
+        return replace(schema, fields=fields, optional=False, default=ABSENT)

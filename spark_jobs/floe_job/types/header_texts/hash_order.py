@@ -38,7 +38,7 @@ def _check_bins(hashes: list[int], size: int) -> None:
         place = each & (size - 1)
         counts[place] = counts.get(place, 0) + 1
     if max(counts.values()) > _MAX_BIN:
-        problem = f"more than {_MAX_BIN} keys of a map have one place in Java's table: its order cannot be told"
+        problem = f"more than {_MAX_BIN} keys of a map have one place in Java's table: its order is not known"
         raise ValueError(problem)
 
 

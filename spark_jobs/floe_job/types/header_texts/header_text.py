@@ -1,7 +1,7 @@
 """A value with its schema as the text of a header, as Connect's ``SimpleHeaderConverter`` writes it.
 
-Numbers are as Java 19 and later writes them. A map stands in the order of Java's ``HashMap``, in which Connect's converters
-put texts, whole numbers and booleans; with other keys it stands in its own order.
+Numbers are as Java 19 and later writes them. A map of texts, whole numbers or booleans has the order of Java's ``HashMap``,
+which Connect's JsonConverter makes; a map with other keys keeps its own order.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ _TEMPORALS: Final = {
 def literal_text(value_literal: str) -> bytes | None:
     """Return what a header holds that InsertHeader adds; None for null.
 
-    Java's own time zone is taken for UTC. Raises ValueError for arrays and maps that are nested too deep.
+    Connect's configuration trims a literal before; see ``tokens.trimmed``. Java's own time zone is taken for UTC.
+    Raises ValueError for arrays and maps that are nested too deep.
     """
     if not value_literal:
         return b""

@@ -36,7 +36,7 @@ class Value:
 
 
 class JavaMap:
-    """A ``LinkedHashMap``: keys of other classes differ, 1 and 1.0 too; the first of equal keys stays, with the last value."""
+    """A ``LinkedHashMap``: 1 and 1.0 are two keys; of equal keys the first one stays, with the last value."""
 
     def __init__(self) -> None:
         self._entries: dict[Any, tuple[Value, Value | None]] = {}
@@ -145,13 +145,14 @@ _PAST_SINGLES: Final = Fraction(2**128)
 def nearest_single(number: Decimal) -> Single:
     """Return the float of 32 bits that is nearest: the nearest double may lie between two and hide which one it is."""
     double = float(number)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         single = np.float32(double)
     if not double or math.isinf(double):
         return Single(single)
     exact = Decimal(double)
     if number != exact:
-        other = np.nextafter(single, np.float32(np.inf if number > exact else -np.inf))
+        with np.errstate(over="ignore", under="ignore"):
+            other = np.nextafter(single, np.float32(np.inf if number > exact else -np.inf))
         if _fraction(single) + _fraction(other) == 2 * Fraction(double):
             return Single(other)
     return Single(single)

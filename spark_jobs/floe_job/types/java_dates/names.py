@@ -28,13 +28,13 @@ NAMES: Final[dict[str, dict[str, int]]] = {
     "E": _values(DAYS, tuple(name[:3] for name in DAYS), first=1),
     "a": _values(HALVES),
 }
-"""By letter: what the calendar's field is for each name."""
+"""What the calendar's field is for each name."""
 
 _LONGEST: Final = 13
 
 
 def read_name(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Read the longest name of a letter at ``start``; return the value and where it ends, None if there is none."""
+    """Read the longest name of a field at ``start``; return the value and where it ends, None if there is none."""
     names = NAMES[letter]
     part = text[start : start + _LONGEST].translate(_FOLDED).lower()
     for length in range(len(part), 0, -1):

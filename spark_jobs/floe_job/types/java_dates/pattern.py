@@ -8,7 +8,7 @@ from typing import Final
 
 LETTERS: Final = "GyMdkHmsSEDFwWahKzZYuXL"
 MAX_PATTERN: Final = 1_000
-"""Characters. Java has no limit; a longer one is no pattern that anybody wrote."""
+"""Characters. Java has no limit; a longer one is a mistake."""
 
 _ALWAYS_COUNTED: Final = frozenset("ydkHmsSDFwWhKYu")
 _MONTHS: Final = "ML"
@@ -16,7 +16,7 @@ _MONTHS: Final = "ML"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A letter of a pattern and how often it stands there.
+    """A letter of a pattern and how often it is there.
 
     ``is_counted``: a number field follows at once, so that this one is read from ``count`` characters.
     """
@@ -78,7 +78,7 @@ def _pieces(pattern: str) -> list[Piece]:
 
 def _field(pattern: str, letter: str, count: int) -> Field:
     if letter not in LETTERS:
-        problem = f"the date pattern {pattern[:40]!r} has the letter {letter!r}: put text in quotes, as in 'T'"
+        problem = f"the date pattern {pattern[:40]!r} has {letter!r}: put text in quotes, as in 'T'"
         raise ValueError(problem)
     if letter == "X" and count > 3:
         problem = f"the date pattern {pattern[:40]!r} has {count} letters X: write X, XX or XXX"
@@ -87,7 +87,7 @@ def _field(pattern: str, letter: str, count: int) -> Field:
 
 
 def _quoted(pattern: str, start: int) -> tuple[str, int]:
-    """Read a quoted text, or two quotes that stand for one; return it and where it ends."""
+    """Read a quoted text, or two quotes that mean one; return it and where it ends."""
     if pattern.startswith("''", start):
         return "'", start + 2
     text, place = "", start + 1

@@ -1,4 +1,4 @@
-"""Calendar fields into an instant, as Java's lenient ``GregorianCalendar`` does: the last of the fields that disagree wins."""
+"""Calendar fields into an instant, as the lenient ``GregorianCalendar`` does: the last of the fields that disagree wins."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _ZONES: Final[dict[str, _Zone]] = {
 
 
 def read_zone(text: str, start: int, place: int, fields: FieldSet) -> int | None:
-    """Read a zone of the letters z and Z at ``place``, behind the blanks at ``start``; return where it ends, None if none.
+    """Read a zone of a field z or Z at ``place``, behind the blanks at ``start``; return where it ends, None if none.
 
     Raises ValueError for a name whose offset is unknown here: an offset says what is meant.
     """
@@ -65,7 +65,7 @@ def read_zone(text: str, start: int, place: int, fields: FieldSet) -> int | None
 
 
 def read_iso_zone(text: str, place: int, count: int, fields: FieldSet) -> int | None:
-    """Read a zone of ``count`` letters X; return where it ends, None if there is none."""
+    """Read a zone of a field X; return where it ends, None if there is none."""
     if text[place] == "Z":
         _set_offset(fields, 0)
         return place + 1

@@ -52,6 +52,42 @@ public class ConnectJson {
     return found;
   }
 
+  /** Returns {"schema", "value"}, or {"tree"} of what has no schema: see tree. */
+  public ObjectNode either(SchemaAndValue made) {
+    if (made.schema() != null) {
+      return both(made);
+    }
+    ObjectNode found = Requests.JSON.createObjectNode();
+    found.set("tree", tree(made.value()));
+    return found;
+  }
+
+  /**
+   * Returns a value that has no schema: an array for a list, {"map": [[key, value], ...]} in its order for a map, {"schema",
+   * "value"} for a struct, null, else a text: the Java class, a blank, and the value as {@link #value} prints it.
+   */
+  public JsonNode tree(Object value) {
+    if (value == null) {
+      return Requests.JSON.nullNode();
+    }
+    if (value instanceof List) {
+      ArrayNode found = Requests.JSON.createArrayNode();
+      ((List<?>) value).forEach(one -> found.add(tree(one)));
+      return found;
+    }
+    if (value instanceof Map) {
+      ObjectNode found = Requests.JSON.createObjectNode();
+      ArrayNode entries = found.putArray("map");
+      ((Map<?, ?>) value).forEach((key, one) -> entries.addArray().add(tree(key)).add(tree(one)));
+      return found;
+    }
+    if (value instanceof Struct) {
+      return both(new SchemaAndValue(((Struct) value).schema(), value));
+    }
+    String kind = value instanceof ByteBuffer || value instanceof byte[] ? "Bytes" : value.getClass().getSimpleName();
+    return Requests.JSON.getNodeFactory().textNode(kind + " " + text(null, value));
+  }
+
   public ObjectNode schema(Schema schema) {
     ObjectNode found = Requests.JSON.createObjectNode();
     found.put("type", schema.type().getName());
@@ -109,6 +145,9 @@ public class ConnectJson {
   private static String text(Schema schema, Object value) {
     if (value instanceof java.util.Date) {
       return "ms " + ((java.util.Date) value).getTime();
+    }
+    if (value instanceof BigDecimal && schema == null) {
+      return value.toString();
     }
     if (value instanceof BigDecimal) {
       int scale = Integer.parseInt(schema.parameters().get("scale"));

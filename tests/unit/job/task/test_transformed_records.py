@@ -27,6 +27,7 @@ from floe_job.task import read_task
 from floe_job.transform import chain
 from tests.support.job import own_transforms
 from tests.support.job.own_transforms import steer
+from tests.support.job.transforms import transform
 from tests.support.kafka.messages import GivenMessages, Message, values_of
 from tests.support.tables.parquet_tables import TableFactory
 
@@ -129,6 +130,15 @@ def test_transformed_records_are_the_same_in_small_parts(task: Task, monkeypatch
     parts = run(task)
     assert parts.range_parts[0].counts == whole.range_parts[0].counts
     assert parts.tables["ns.t"].counts == whole.tables["ns.t"].counts
+
+
+def test_masked_fields_leave_json_to_columns_and_refuse_tombstones(task: Task) -> None:
+    chain_ = (transform("ReplaceField$Value", renames="do:mark"), transform("MaskField$Value", fields="mark"))
+    result = run(replace(task, routes=replace(task.routes, transforms=chain_)))
+    (slice_,) = result.range_parts
+    assert slice_.counts == RangeCounts(routed=7, dead=1)
+    assert result.tables["ns.t"].counts == TableCounts(assigned=7, rows=5, dead=2)
+    assert dict(result.dead_letters.reasons) == {"TransformRefused": 1, "Malformed": 1, "Unconvertible": 1}
 
 
 def test_transformed_records_of_other_slices_are_filtered(task: Task) -> None:

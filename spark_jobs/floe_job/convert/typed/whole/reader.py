@@ -19,7 +19,7 @@ from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
 from floe_job.exceptions import InvalidRecord, Malformed
 from floe_job.source.record_batch import ParsedValues
 from floe_job.stages import COERCE
-from floe_job.types.typed_values import Day
+from floe_job.types.typed_values import Day, Meant
 
 
 def parsed(decoder: TypedDecoder, values: Sequence[bytes | None]) -> Parsed:
@@ -104,4 +104,4 @@ def arrow_column(values: Sequence[Any], schema: ConnectSchema) -> pa.Array:
             None if value is None else value.days if isinstance(value, Day) else value.micros for value in values
         ]
         return pa.array(numbers, pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(kind)
-    return pa.array(values, kind)
+    return pa.array([value.raw if type(value) is Meant else value for value in values], kind)

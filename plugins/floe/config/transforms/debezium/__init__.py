@@ -1,0 +1,1 @@
+"""The settings of Debezium's transforms: a module for each."""

@@ -1,0 +1,8 @@
+"""Debezium's transforms that floe has."""
+
+from typing import Final
+
+from floe.config.transforms.debezium import new_record_state
+from floe.config.transforms.options import TransformClass
+
+CLASSES: Final[tuple[TransformClass, ...]] = (new_record_state.CLASS,)

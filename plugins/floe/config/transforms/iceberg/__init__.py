@@ -1,0 +1,1 @@
+"""The settings of the sink's own transforms, beside ``KafkaMetadataTransform``."""

@@ -1,0 +1,38 @@
+"""The settings of the sink's ``CopyValue``: the value of a field is in another one too."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from floe.config.keys.option_reader import OptionReader
+from floe.config.properties import Properties
+from floe.config.transforms.options import By, TransformClass, TransformOptions
+
+_SOURCE, _TARGET = "source.field", "target.field"
+
+
+@dataclass(frozen=True)
+class CopyValue(TransformOptions):
+    """``source``: the field whose value is copied. ``target``: the field that gets it."""
+
+    source: str
+    target: str
+
+    @property
+    def renames_topic(self) -> bool:
+        return False
+
+    def changes_routing(self, by: By, name: str) -> bool:
+        return by == "field" and name == self.target
+
+
+def read_copy_value(problems: list[str], prefix: str, keys: Properties) -> CopyValue | None:
+    """Read the settings; problems are noted in ``problems``."""
+    options = OptionReader(keys, prefix)
+    for key, what in ((_SOURCE, "that is copied"), (_TARGET, "that gets the copy")):
+        if options.key(key) is None:
+            options.miss(f"{prefix}{key} is missing: set the field {what}")
+    problems += options.problems
+    return None if options.problems else CopyValue(options.text(_SOURCE), options.text(_TARGET))
+
+
+CLASS: Final = TransformClass("org.apache.iceberg.connect.transforms.CopyValue", (_SOURCE, _TARGET), read_copy_value)

@@ -1,0 +1,35 @@
+"""The settings of the sink's ``JsonToMapTransform``: texts of JSON become structs of flat fields, or one map."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from floe.config.keys.option_reader import OptionReader
+from floe.config.properties import Properties
+from floe.config.transforms.options import By, TransformClass, TransformOptions
+
+_ROOT: Final = "json.root"
+
+
+@dataclass(frozen=True)
+class JsonToMap(TransformOptions):
+    """``is_whole``: the whole object becomes one map; else each of its fields has a column."""
+
+    is_whole: bool = False
+
+    @property
+    def renames_topic(self) -> bool:
+        return False
+
+    def changes_routing(self, by: By, name: str) -> bool:
+        return by == "field"
+
+
+def read_json_to_map(problems: list[str], prefix: str, keys: Properties) -> JsonToMap | None:
+    """Read the settings; problems are noted in ``problems``."""
+    options = OptionReader(keys, prefix)
+    found = JsonToMap(options.boolean(_ROOT, False))
+    problems += options.problems
+    return None if options.problems else found
+
+
+CLASS: Final = TransformClass("org.apache.iceberg.connect.transforms.JsonToMapTransform", (_ROOT,), read_json_to_map)

@@ -1,0 +1,49 @@
+"""The settings of Kafka's ``TimestampConverter``: a time of another type."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from floe.config.keys.option_reader import OptionReader
+from floe.config.transforms.kafka.sides import FILLS, Sided, choice_of, date_pattern_of, sided_classes, text_of
+from floe.config.transforms.options import Side
+
+STRING, UNIX, DATE, TIME, TIMESTAMP = "string", "unix", "Date", "Time", "Timestamp"
+TARGETS: Final = (STRING, UNIX, DATE, TIME, TIMESTAMP)
+PRECISIONS: Final = ("nanoseconds", "microseconds", "milliseconds", "seconds")
+_TARGET, _FIELD, _FORMAT, _PRECISION = "target.type", "field", "format", "unix.precision"
+
+
+@dataclass(frozen=True)
+class TimestampConverter(Sided):
+    """``target``: the type. ``field``: "" for whole values. ``format``: of texts, as SimpleDateFormat has it; "" for none.
+
+    ``precision``: of numbers.
+    """
+
+    target: str = TIMESTAMP
+    field: str = ""
+    format: str = ""
+    precision: str = "milliseconds"
+
+    def writes(self, name: str) -> bool:
+        return not self.field or name == self.field
+
+
+def _read(options: OptionReader, side: Side) -> TimestampConverter | None:
+    target = choice_of(options, _TARGET, TARGETS)
+    pattern = date_pattern_of(options, _FORMAT)
+    if target == STRING and not pattern:
+        options.problems.append(
+            f"{options.prefix}{_FORMAT} is missing: {_TARGET} is {STRING}, set the pattern of its texts"
+        )
+    return TimestampConverter(
+        side,
+        options.boolean(FILLS, True),
+        target,
+        text_of(options, _FIELD) or "",
+        pattern,
+        choice_of(options, _PRECISION, PRECISIONS, "milliseconds"),
+    )
+
+
+CLASSES: Final = sided_classes("TimestampConverter", (_TARGET, _FIELD, _FORMAT, _PRECISION, FILLS), _read)

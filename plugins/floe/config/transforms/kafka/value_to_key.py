@@ -1,0 +1,33 @@
+"""The settings of Kafka's ``ValueToKey``: a key of fields of the value."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from floe.config.keys.option_reader import OptionReader
+from floe.config.transforms.kafka.sides import FILLS, list_of, whole_class
+from floe.config.transforms.options import By, TransformOptions
+
+_FIELDS: Final = "fields"
+
+
+@dataclass(frozen=True)
+class ValueToKey(TransformOptions):
+    """``fields``: of the value. ``fills_defaults``: nulls become the defaults of their fields."""
+
+    fields: tuple[str, ...] = ()
+    fills_defaults: bool = True
+
+    @property
+    def renames_topic(self) -> bool:
+        return False
+
+    def changes_routing(self, by: By, name: str) -> bool:
+        return by == "key"
+
+
+def _read(options: OptionReader) -> ValueToKey | None:
+    fields = list_of(options, _FIELDS, "the fields of the value")
+    return ValueToKey(fields, options.boolean(FILLS, True))
+
+
+CLASSES: Final = (whole_class("ValueToKey", (_FIELDS, FILLS), _read),)

@@ -1,0 +1,1 @@
+"""Confluent's transforms, by their documentation: no public repository serves the classes."""

@@ -1,0 +1,74 @@
+"""Which transforms of change data are compared with the Java classes, with which options, on what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tests.support.java.transforms.case import Case, Known
+from tests.support.java.transforms.setup import Options
+
+ICEBERG: Final = "org.apache.iceberg.connect.transforms"
+DEBEZIUM: Final = "io.debezium.transforms"
+
+_FILLS_NOT: Final = {"replace.null.with.default": "false"}
+_NEW_RECORD_STATE: Final[Sequence[Options]] = (
+    {},
+    {"delete.tombstone.handling.mode": "drop", "add.fields": "op,table,lsn,source.ts_ms,ts_ms,nothing"},
+    {"delete.tombstone.handling.mode": "Rewrite", "add.fields": "op:kind,total_order", "add.fields.prefix": ""},
+    {"delete.tombstone.handling.mode": "rewrite-with-tombstone", "add.headers": "op,db,ts_ms,transaction.id:tx"},
+    {"delete.tombstone.handling.mode": "delete-to-tombstone", "route.by.field": "a", "add.headers.prefix": "h_"},
+    {"delete.tombstone.handling.mode": "rewrite", "route.by.field": "b", **_FILLS_NOT},
+    {"add.fields": "source", "add.headers": "source,a.b"},
+    {"add.fields": "transaction", "delete.tombstone.handling.mode": "rewrite"},
+    {"add.fields": "transaction.x,source.name:a", "add.fields.prefix": ""},
+    {"drop.fields.header.name": "drop", "drop.fields.from.key": "true", "delete.tombstone.handling.mode": "rewrite"},
+    {"drop.fields.header.name": "drop", "drop.fields.keep.schema.compatible": "false"},
+)
+
+
+CHANGE_CASES: Final[dict[str, Case]] = {
+    "DebeziumTransform": Case(
+        f"{ICEBERG}.DebeziumTransform",
+        ({}, {"cdc.target.pattern": "lake.{db}_{table}"}, {"cdc.target.pattern": " x "}),
+        ("debezium structs", "debezium objects", "structs"),
+    ),
+    "DmsTransform": Case(
+        f"{ICEBERG}.DmsTransform",
+        ({},),
+        ("dms", "objects"),
+        known=(
+            Known(
+                "Java writes the text of an object or an array that is the name of a schema or a table; floe refuses it.",
+                r"Java: record, .*; floe: refused, .* in the metadata has to be a text, and is [\[{].*",
+                ("dms",),
+            ),
+        ),
+    ),
+    "CopyValue": Case(
+        f"{ICEBERG}.CopyValue",
+        ({"source.field": "a", "target.field": "new"}, {"source.field": " b", "target.field": "c"}),
+        refused=({"source.field": "a"}, {"target.field": "a"}),
+    ),
+    "JsonToMapTransform": Case(
+        f"{ICEBERG}.JsonToMapTransform", ({}, {"json.root": "true"}), ("texts",), refused=({"json.root": "perhaps"},)
+    ),
+    "ExtractNewRecordState": Case(
+        f"{DEBEZIUM}.ExtractNewRecordState",
+        _NEW_RECORD_STATE,
+        ("debezium structs", "structs", "objects"),
+        refused=({"add.fields": "a:b:c"}, {"delete.tombstone.handling.mode": "keep"}),
+        known=(
+            Known(
+                "A struct that add.fields names is refused by both; where it is null Java adds a struct without fields.",
+                r"value\.schema\.fields\.\d+: Java \['__transaction', .*"
+                r"|value\.value\.__transaction: Java null, floe \(nothing\)",
+                ("debezium structs",),
+            ),
+        ),
+        failing={
+            "debezium objects": "Java leaves events without a schema as they are, floe takes the rows out of them"
+        },
+    ),
+}
+"""By the class's simple name."""
