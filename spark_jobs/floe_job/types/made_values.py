@@ -1,7 +1,7 @@
 """Values without a schema that transforms made: besides those of JSON there are moments, bytes and decimals.
 
 They go into columns as the sink's ``RecordConverter`` takes ``java.util.Date``, ``byte[]`` and ``BigDecimal``. A moment
-stands for a time of the day too: without a schema, Java has one class for all times.
+is for a time of the day too: without a schema, Java has one class for all times.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def check_date_pattern(pattern: str) -> None:
     elif "'" in bare:
         problem = "a quote in it does not end: write '' for the character"
     elif unknown is not None:
-        problem = f"it has the letter {unknown!r}, which is no part of a date: put text in quotes, as in 'T'"
+        problem = f"it has {unknown!r}, which is no part of a date: put text in quotes, as in 'T'"
     elif "XXXX" in _QUOTED.sub("'", pattern):
         problem = "it has more than three letters X: write X, XX or XXX"
     else:

@@ -25,7 +25,7 @@ def split_replacement(text: str, names: Mapping[str, int], groups: int) -> tuple
     while at < len(text):
         if text[at] == "\\":
             if at + 1 == len(text):
-                problem = r"a backslash at its end stands before nothing: write \\ for a backslash"
+                problem = r"there is nothing behind the backslash at its end: write \\ for a backslash"
                 raise ValueError(problem)
             parts.append(text[at + 1])
             at += 2

@@ -1,4 +1,4 @@
-"""Kafka's Flatten: fields of structs in structs stand at the top, with the names that lead to them."""
+"""Kafka's Flatten: fields of structs in structs go to the top, with the names that lead to them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNKNOWN = (Moment,)
 
 
 class _Leaf(NamedTuple):
-    """A field that stands at the top: its path in the old struct, with the place and the default of each step, its schema."""
+    """A field at the top: its path in the old struct, with the place and the default of each step, its schema."""
 
     path: tuple[str, ...]
     places: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""The settings of Kafka's ``Flatten``: fields of structs in structs stand at the top, with longer names."""
+"""The settings of Kafka's ``Flatten``: fields of structs in structs go to the top, with longer names."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +13,7 @@ _MAX_DELIMITER: Final = 20
 
 @dataclass(frozen=True)
 class Flatten(Sided):
-    """``delimiter``: what stands between the names."""
+    """``delimiter``: what is between the names."""
 
     delimiter: str = "."
 

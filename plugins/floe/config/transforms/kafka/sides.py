@@ -34,7 +34,7 @@ class Sided(TransformOptions):
         return False
 
     def writes(self, name: str) -> bool:
-        """Whether it may change what stands at the top under a name."""
+        """Whether it may change what is at the top under a name."""
         return True
 
     def changes_routing(self, by: By, name: str) -> bool:
