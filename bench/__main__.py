@@ -19,7 +19,19 @@ from pathlib import Path
 from bench import machine, report
 from bench.measurement import Measurement
 from bench.site import Site
-from bench.suites import formats, growth, hostile, json_schema, latency, scale, side_by_side, sizes, untidy, versions
+from bench.suites import (
+    formats,
+    growth,
+    hostile,
+    json_schema,
+    latency,
+    scale,
+    side_by_side,
+    sizes,
+    transforms,
+    untidy,
+    versions,
+)
 from stack.progress import say
 from stack.settings import REPOSITORY, free_port
 
@@ -28,6 +40,7 @@ WITH_SITE: dict[str, Callable[[Site, int, bool], Iterator[Measurement]]] = {
     **{name: partial(formats.measure, name=name) for name in formats.NAMES},
     "json-schema": json_schema.measure,
     "untidy": untidy.measure,
+    "transforms": transforms.measure,
     "sizes": sizes.measure,
     "latency": lambda site, _, quick: latency.measure(site, quick),
 }

@@ -23,6 +23,8 @@ _SAUCES = ("none", "light", "normal", "extra", "bbq", "alfredo")
 _CHEESES = ("none", "mozzarella", "three cheese", "goat cheese", "extra")
 _MEATS = ("none", "ham", "pepperoni", "sausage", "bacon", "salami", "ham & bacon", "pepperoni & sausage")
 _VEGGIES = ("none", "onions", "peppers", "olives", "mushrooms", "onions & pineapple", "tomato & spinach")
+Headers = list[tuple[str, str | bytes | None]]
+
 TABLES = 100
 """Tables that routed records name."""
 
@@ -45,6 +47,10 @@ class Shape:
     def values(self, first: int, count: int) -> Iterator[bytes]:
         """Yield records ``first`` to ``first + count`` as JSON."""
         return (_MAKERS[self.name](number) for number in range(first, first + count))
+
+    def headers(self, number: int) -> Headers:
+        """Return the headers of a record; none, unless a kind has some."""
+        return []
 
 
 def _numbered(kind: IcebergType, ids: Iterator[int]) -> IcebergType:

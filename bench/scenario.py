@@ -24,6 +24,11 @@ class Scenario:
     records: int
     layout: str = "one"
 
+    @property
+    def rows(self) -> int:
+        """How many rows become of the records."""
+        return self.records
+
     def tables(self, namespace: str) -> list[str]:
         """Return the names of the tables, in one namespace for each run of a system."""
         if self.layout == "hundred":

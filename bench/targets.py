@@ -10,6 +10,7 @@ from bench.formats import targets as format_targets
 from bench.measurement import Measurement
 from bench.suites import hostile, sizes
 from bench.suites.side_by_side import BACKLOG
+from bench.transforms import targets as transform_targets
 
 SINK, WARM, COLD, FLOOR = "Kafka Connect sink", "floe warm", "floe cold", "floor"
 SPARK = "Spark Kafka source (stream)"
@@ -30,6 +31,7 @@ def check_targets(found: Sequence[Measurement]) -> list[TargetCheck]:
     return [
         *_ratios(found),
         *_formats(found),
+        *_transforms(found),
         *_latency(found),
         *_sizes(found),
         *_fixed_limits(found),
@@ -67,6 +69,11 @@ def _ratio(what: str, wanted: float, of_sink: Sequence[float], ours: Sequence[fl
 def _formats(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
     for one in format_targets.ratios(found):
         yield TargetCheck(one.what, *one.texts, one.value >= one.wanted)
+
+
+def _transforms(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
+    for one in transform_targets.checks(found):
+        yield TargetCheck(one.what, one.wanted, one.text, one.holds)
 
 
 def _latency(found: Sequence[Measurement]) -> Iterator[TargetCheck]:

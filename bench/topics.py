@@ -10,10 +10,10 @@ PARTITIONS = 2
 """One for each core that reads: both systems get two tasks."""
 
 
-def fill(bootstrap: str, topic: str, shape: Shape, count: int, partitions: int = PARTITIONS) -> None:
-    """Create a topic with ``count`` records, spread evenly over its partitions."""
+def fill(bootstrap: str, topic: str, shape: Shape, count: int, partitions: int = PARTITIONS) -> int:
+    """Create a topic with ``count`` records, spread evenly over its partitions, and return the bytes of their values."""
     create(bootstrap, topic, partitions)
-    append(bootstrap, topic, shape, 0, count, partitions)
+    return append(bootstrap, topic, shape, 0, count, partitions)
 
 
 def create(bootstrap: str, topic: str, partitions: int = PARTITIONS) -> None:
@@ -25,28 +25,29 @@ def create(bootstrap: str, topic: str, partitions: int = PARTITIONS) -> None:
     admin.create_topics([NewTopic(topic, num_partitions=partitions)])[topic].result(30)
 
 
-def append(bootstrap: str, topic: str, shape: Shape, first: int, count: int, partitions: int = PARTITIONS) -> None:
-    """Send records to a topic, a process for each partition."""
+def append(bootstrap: str, topic: str, shape: Shape, first: int, count: int, partitions: int = PARTITIONS) -> int:
+    """Send records to a topic, a process for each partition, and return the bytes of their values."""
     bounds = [first + count * p // partitions for p in range(partitions + 1)]
     with ProcessPoolExecutor(partitions) as pool:
         parts = [
             pool.submit(_send, bootstrap, topic, p, shape, bounds[p], bounds[p + 1] - bounds[p])
             for p in range(partitions)
         ]
-        for part in parts:
-            part.result()
+        return sum(part.result() for part in parts)
 
 
-def _send(bootstrap: str, topic: str, partition: int, shape: Shape, first: int, count: int) -> None:
+def _send(bootstrap: str, topic: str, partition: int, shape: Shape, first: int, count: int) -> int:
     from confluent_kafka import Producer
 
     producer = Producer(
         {"bootstrap.servers": bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 1_000_000, "log_level": 3}
     )
-    for value in shape.values(first, count):
+    nbytes = 0
+    for number, value in enumerate(shape.values(first, count), first):
+        nbytes += len(value)
         while True:
             try:
-                producer.produce(topic, value, partition=partition)
+                producer.produce(topic, value, partition=partition, headers=shape.headers(number))
                 break
             except BufferError:
                 producer.poll(0.2)
@@ -54,3 +55,4 @@ def _send(bootstrap: str, topic: str, partition: int, shape: Shape, first: int, 
     if left:
         msg = f"{left} of {count} records did not reach {topic!r}"
         raise RuntimeError(msg)
+    return nbytes

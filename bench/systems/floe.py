@@ -90,7 +90,7 @@ class Floe:
                 seconds = time.perf_counter() - began
                 usage = meter.usage_now()
         found = self.site.visible.rows(names)
-        expected = min(scenario.records, most or scenario.records)
+        expected = min(scenario.rows, most or scenario.rows)
         if found != expected:
             msg = f"{self.name}: {found} of {expected} rows of {scenario.name} are visible: read {folder / 'run.log'}"
             raise RuntimeError(msg)
@@ -99,7 +99,7 @@ class Floe:
             scenario.name,
             self.name,
             number,
-            expected,
+            min(scenario.records, most or scenario.records),
             seconds,
             usage.cpu_seconds,
             usage.resident_mb,

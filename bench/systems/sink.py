@@ -68,7 +68,7 @@ class Sink:
                 _answers(address, began)
                 ready, cpu_of_start = time.perf_counter(), meter.usage_now().cpu_seconds
                 _create(address, namespace, self._keys(scenario, namespace))
-                while visible.rows(names) < scenario.records:
+                while visible.rows(names) < scenario.rows:
                     if time.perf_counter() - ready > TIMEOUT_S or not processes.alive(worker):
                         msg = f"the sink did not finish {scenario.name}: read {folder / 'connect.log'}"
                         raise RuntimeError(msg)
@@ -78,15 +78,15 @@ class Sink:
             finally:
                 processes.stop(worker, signal.SIGTERM, 30)
         found = visible.rows(names)
-        if found != scenario.records:
-            msg = f"the sink wrote {found} rows of {scenario.records}"
+        if found != scenario.rows:
+            msg = f"the sink wrote {found} rows of {scenario.rows}"
             raise RuntimeError(msg)
         more: dict[str, Any] = {"start_seconds": ready - began, "cold_seconds": done - began}
         more |= {"cold_cpu_seconds": usage.cpu_seconds}
         cpu = usage.cpu_seconds - cpu_of_start
         return Measurement(
-            scenario.name, self.name, number, found, done - ready, cpu, usage.resident_mb, more=more
-        )  # fmt: skip
+            scenario.name, self.name, number, scenario.records, done - ready, cpu, usage.resident_mb, more=more
+        )
 
     def _keys(self, scenario: Scenario, namespace: str) -> dict[str, str]:
         keys = {

@@ -17,6 +17,7 @@
         ├── BatchTooLarge           Terminal: a batch of Kafka's is larger than the connector takes
         ├── BatchCorrupt            Retryable: a batch of Kafka's is not as it was written
         ├── RangeStalled            Retryable: no progress for too long
+        ├── OwnTransformFailed      Terminal: the class of a user's transform is wrong
         └── ReadFailed              Retryable: the broker refused or failed otherwise
 
 A bad record is data, not an error: its short ``reason`` goes into its dead letter.
@@ -150,6 +151,12 @@ class WriteFailed(JobError, Retryable):
     """Data files could not be written."""
 
     code = "FLOE-511"
+
+
+class OwnTransformFailed(JobError, Terminal):
+    """A transform that users write in Python raised an error, or returned what is no batch of the records that it got."""
+
+    code = "FLOE-521"
 
 
 class BadRecords(JobError, Terminal):

@@ -1,7 +1,7 @@
 """A connector: one JSON file of Kafka Connect keys, parsed."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from floe.config.converters.base import ConverterSpec
@@ -13,7 +13,8 @@ from floe.config.sections.routing import Routing
 from floe.config.sections.schema_rules import SchemaRules
 from floe.config.sections.table_template import may_name
 from floe.config.sections.tables import Tables, TableSettings
-from floe.config.sections.transforms import TransformSpec, renames_topics, routing_steps
+from floe.config.sections.transforms import TransformSpec, python_classes, renames_topics, routing_steps
+from floe.config.transforms.python_class import Code, PythonClass
 
 SPARK_CONN_ID, SPARK_CONN_IDS = "floe.spark.conn-id", "floe.spark.conn-ids"
 OFFSET_RESET = "consumer.override.auto.offset.reset"
@@ -110,6 +111,23 @@ class Connector:
         topics = None if settings.topics is None else sorted(settings.topics)
         rule = self.routing.rule(settings, topics[0] if topics else topic)
         return {"transforms": steps, "topics": topics, "rows": rule}
+
+    @property
+    def code(self) -> Code:
+        """The code of the transforms that users write in Python."""
+        return {one.path: (one.version, one.sha256) for one in python_classes(self.transforms)}
+
+    def with_code(self, code: Code) -> "Connector":
+        """Return the connector with the code that a plan was made with: its version is a part of the route hash."""
+
+        def frozen(spec: TransformSpec) -> TransformSpec:
+            own = spec.options
+            if not isinstance(own, PythonClass) or own.path not in code:
+                return spec
+            version, sha256 = code[own.path]
+            return replace(spec, options=replace(own, version=version, sha256=sha256))
+
+        return replace(self, transforms=tuple(map(frozen, self.transforms)))
 
     def may_name(self, topics: Collection[str], table: str) -> bool:
         """Say whether some record of these topics, empty if not known yet, can name a table."""

@@ -118,8 +118,8 @@ _PARSED: dict[tuple[bytes, str, object], _Parsed] = {}
 
 def _parsed(content: bytes, stem: str) -> _Parsed:
     operator = OperatorSettings.present()
-    if b"${" in content or operator.has_references:
-        return _parse(content, stem, operator)  # it also depends on the environment
+    if b"${" in content or b"python:" in content or operator.has_references:
+        return _parse(content, stem, operator)  # it also depends on the environment, or on modules of the user
     key = (hashlib.sha256(content).digest(), stem, operator.version)
     parsed = _PARSED.get(key)
     if parsed is None:

@@ -28,6 +28,7 @@ from floe.config.sections.table_properties import is_icebergs, misplaced, unusab
 from floe.config.sections.tables import read_tables
 from floe.config.sections.topics import read_topics
 from floe.config.sections.transforms import read_transforms, renames_topics
+from floe.config.transforms.allowed_modules import AllowedModules
 from floe.config.worker.defaults import with_defaults
 
 CLASSES = (
@@ -53,7 +54,7 @@ def parse_connector(
 
     ``narrowed``: the settings are of one run, which may read fewer topics than the settings of tables name, and contain what
     ``operator`` adds to the document of a file: defaults of the worker file, and values of references in keys that shape
-    the DAG.
+    the DAG. Modules of transforms in Python are allowed by ``operator``; without one, by this process's environment.
 
     :raises ConfigError: with all problems found.
     """
@@ -70,7 +71,8 @@ def parse_connector(
     check_limits(settings)
     _check_cross_keys(settings)
     settings.check_keys()
-    connector = _build(settings, narrowed=narrowed)
+    modules = AllowedModules.present() if operator is NOTHING else operator.modules
+    connector = _build(settings, modules, narrowed=narrowed)
     if settings.problems:
         located = [merged.located(problem, worker) for problem in dict.fromkeys(settings.problems)]
         raise ConfigError(*without_secrets(settings.properties, located))
@@ -92,7 +94,7 @@ def _check_cross_keys(settings: Settings) -> None:
         settings.problems.append("Must specify table name(s)")
 
 
-def _build(settings: Settings, *, narrowed: bool) -> Connector:
+def _build(settings: Settings, modules: AllowedModules, *, narrowed: bool) -> Connector:
     value_converter = read_converter(settings, "value")
     _check_choice(settings, "connector.class", CLASSES, "floe answers the Iceberg sink only")
     _check_choice(settings, "floe.on-data-loss", ("fail", "accept"), "it names neither")
@@ -100,7 +102,7 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
     name = _read_name(settings)
     topics, topics_regex = read_topics(settings)
     control_topic = _read_control_topic(settings, topics)
-    transforms = read_transforms(settings)
+    transforms = read_transforms(settings, modules)
     is_open = narrowed or renames_topics(transforms)  # tables may name topics that are not the connector's
     expected = () if is_open else topics
     tables = read_tables(settings, expected)

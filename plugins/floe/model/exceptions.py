@@ -52,6 +52,12 @@ class WriteTimeout(OffsetsError, Terminal):
         self.slices = tuple(slices)
 
 
+class CodeChanged(OffsetsError, Terminal):
+    """The code of a transform in Python is not the one that the plan was made with."""
+
+    code = "FLOE-522"
+
+
 class SealBroken(OffsetsError, Terminal):
     """A stored plan was not made by its run, or the deployment's key cannot be used."""
 

@@ -92,7 +92,8 @@ class Plan:
     partition's position as the plan sent it; slices start there. ``replaced``: the positions found, where the operator
     decided to go back or to drop a backlog. ``decisions``: those decisions, for the record. ``anchors``: per table with a
     decision, its last ledger snapshot at that time. ``tables``: the UUIDs of the tables that the plan looked up.
-    ``left_out``: topics that the client may not read; the run fails at its end. A replay has no positions and moves none.
+    ``left_out``: topics that the client may not read; the run fails at its end. ``code``: of transforms in Python by the path
+    of their class, version and SHA-256. A replay has no positions and moves none.
     """
 
     plan_id: str
@@ -109,6 +110,7 @@ class Plan:
     anchors: Mapping[str, int] = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    code: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
     @property
     def commit_id(self) -> uuid.UUID:
@@ -163,6 +165,7 @@ class Plan:
             "anchors": {table: str(snapshot_id) for table, snapshot_id in self.anchors.items()},
             **({"tables": dict(self.tables)} if self.tables else {}),
             **({"left_out": list(self.left_out)} if self.left_out else {}),
+            **({"code": {path: list(of) for path, of in self.code.items()}} if self.code else {}),
         }
 
     @classmethod
@@ -186,6 +189,7 @@ class Plan:
             anchors={table: int(snapshot_id) for table, snapshot_id in fields["anchors"].items()},
             tables=fields.get("tables", {}),
             left_out=tuple(fields.get("left_out", ())),
+            code={path: (int(version), str(digest)) for path, (version, digest) in fields.get("code", {}).items()},
         )
 
 

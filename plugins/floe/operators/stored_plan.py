@@ -73,7 +73,7 @@ def opened(fields: object, context: Context, file: Connector) -> RunPlan:
         is_replay = run_name(context).dag_id.endswith(REPLAY_SUFFIX)
         _check_sealed(plan, deployment, file, KeyClass.REPLAY if is_replay else KeyClass.LIVE)
         log.warning("plan %s was made before plans were sealed; it is used as it is", plan.plan_id)
-    return RunPlan(plan, resolved(restore_config(plan.config, file)), key, fields)
+    return RunPlan(plan, resolved(restore_config(plan.config, file)).with_code(plan.code), key, fields)
 
 
 def pulled(context: Context, file: Connector) -> RunPlan:

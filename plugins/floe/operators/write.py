@@ -14,6 +14,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from floe.config import Connector
 from floe.config.secrets.deployment_key import IN_ENVIRONMENT
 from floe.config.secrets.mask import hide
+from floe.config.sections.transforms import own_files
 from floe.model.exceptions import WriteTimeout
 from floe.operators import task_context
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
@@ -62,6 +63,7 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     def _write(self, context: Context) -> dict[str, Any]:
         from floe.commit.run_commit import Committer
+        from floe.slices.code_check import check_code
 
         plan, connector, key, _ = pulled(context, self._connector)
         settings = kafka_settings(connector)
@@ -77,6 +79,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         if found:
             self.log.info("%s of %s slices were announced by an earlier try", len(found), len(plan.slices))
         done = frozenset(plan.slice_id(slice_) for slice_ in plan.slices) - still_open | found.keys()
+        check_code(plan, connector)
         job = code_archive.write_job()
         self._conn_id = connector.spark_conn_id
         spark = task_context.connection(self._conn_id, "floe.spark.conn-id")
@@ -113,14 +116,15 @@ class WriteFilesOperator(SparkSubmitOperator):
         with job_folder() as folder:
             path = folder / "order.json"
             request.save(path)
-            self._prepare(path, conf_of(spark))
+            own = own_files(request.connector.transforms)
+            self._prepare(path, conf_of(spark), code_archive.own_folder(folder, own))
             if _is_local(spark):
                 with local_mode.settings(folder, self.conf or {}, self.env_vars or {}) as (self.conf, self.env_vars):
                     self._carry_out(context, request, job, path)
             else:
                 # by default the workers' Python would be the driver's too
                 self.conf = {"spark.pyspark.driver.python": sys.executable, **(self.conf or {})}
-                self.py_files = str(code_archive.archive(folder))
+                self.py_files = str(code_archive.archive(folder, own))
                 self._carry_out(context, request, job, path)
 
     def _carry_out(self, context: Context, request: Any, job: Any, path: Path) -> None:
@@ -153,14 +157,14 @@ class WriteFilesOperator(SparkSubmitOperator):
         if submit is not None and submit.stdout is not None and submit.poll() is not None:
             submit.stdout.close()
 
-    def _prepare(self, request: Path, conf: Mapping[str, str]) -> None:
+    def _prepare(self, request: Path, conf: Mapping[str, str], own_path: str = "") -> None:
         self.application = str(code_archive.jobs_folder() / "write_files.py")
         self.application_args = [str(request)]
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self.env_vars = {
             **dict.fromkeys(IN_ENVIRONMENT, ""),  # else Spark's workers inherit the deployment's key
             **python,
-            "PYTHONPATH": code_archive.python_path(),
+            "PYTHONPATH": own_path + code_archive.python_path(),
             "PATH": _path_with_spark(),
             **(self.env_vars or {}),
         }
@@ -182,7 +186,8 @@ class WriteFilesOperator(SparkSubmitOperator):
         with job_folder() as folder:
             try:
                 with write_guard(request.connector.write_timeout_ms, lambda: begun[-1] if begun else None):
-                    self._session = open_session(self._conn_id, code_archive.archive(folder))
+                    archive = code_archive.archive(folder, own_files(request.connector.transforms))
+                    self._session = open_session(self._conn_id, archive)
                     code_archive.write_job().write_files(self._session.spark, request, begun.append)
             except GuardExpired:
                 raise stuck(request, begun[-1] if begun else None) from None

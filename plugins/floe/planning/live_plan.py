@@ -120,6 +120,7 @@ def draft_plan(
         anchors=_anchors(ledgers, connector, decided),
         tables=ledgers.uuids if not connector.routing.is_dynamic else {},
         left_out=tuple(sorted(denied)),
+        code=connector.code,
     )
     check_one_takes(plan, ledgers, connector)
     return plan

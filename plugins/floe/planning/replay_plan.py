@@ -119,6 +119,7 @@ def draft_replay(
         control_ends={},
         positions=(),
         slices=(),
+        code=target.code,
     )
     redrive = find_dead_letters(connector, target, empty, request, ranges) if request.dead_letters else None
     tables = request.tables if redrive is None or None in redrive.chosen.by_table else redrive.chosen.tables

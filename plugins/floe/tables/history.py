@@ -25,6 +25,7 @@ REPLACED = "floe.replaced"
 RECOVERED = "floe.revived"
 ROUTE = "floe.route"
 BRANCH = "floe.branch"
+CODE = "floe.code"
 
 LINKS = "floe.history"
 """Table property: from snapshots whose parents floe expired, to the next ancestors that are left."""

@@ -24,7 +24,17 @@ from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange, ranges_to_json
 from floe.model.route_hash import MAIN_BRANCH
 from floe.tables.exceptions import TableRefused
-from floe.tables.history import BRANCH, GROUP, NEW_OFFSETS, RECOVERED, ROUTE, SLICE, branch_history, snapshot_property
+from floe.tables.history import (
+    BRANCH,
+    CODE,
+    GROUP,
+    NEW_OFFSETS,
+    RECOVERED,
+    ROUTE,
+    SLICE,
+    branch_history,
+    snapshot_property,
+)
 
 log = logging.getLogger(__name__)
 
@@ -184,6 +194,8 @@ def snapshot_properties(
     }
     if work.recovered:
         properties[RECOVERED] = bounded(ranges_to_json(ranges_of(work.recovered)))
+    if plan.code:
+        properties[CODE] = bounded(plan.code)
     if announcement.lost:
         properties["floe.lost"] = bounded(ranges_to_json(announcement.lost))
     through = valid_through(announcement.assignments)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from floe.kafka.admin import Cluster
 from floe.model.ranges import PartitionLog, TopicPartition
+from floe.slices.code_check import check_code
 from floe.slices.slice_state import SliceState
 from floe_job.driver.dead_letters import SliceDeadLetters
 from floe_job.driver.job import SliceJob
@@ -37,6 +38,7 @@ class SliceInputs:
 
 def prepare(job: SliceJob) -> SliceInputs:
     """Open the tables of a slice, with their ledgers and open dead letters. Raises the error that prevents reading."""
+    check_code(job.plan, job.connector)
     found = SliceState.read(job.connector, job.settings, job.plan, job.slice)
     dead_letters = SliceDeadLetters.of(job, found.dead_letters)
     job = job.with_open_dead_letters(dead_letters.scan_open_dead_letters)

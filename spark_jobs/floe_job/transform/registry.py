@@ -5,7 +5,8 @@ from typing import Final
 from floe.config.sections.predicates import PredicateSpec
 from floe.config.transforms.kafka_metadata import KafkaMetadata
 from floe.config.transforms.options import TransformOptions
-from floe_job.transform.base import Predicate
+from floe.config.transforms.python_class import PythonClass
+from floe_job.transform.base import Predicate, Reads
 from floe_job.transform.confluent.registry import CONFLUENT
 from floe_job.transform.debezium.registry import DEBEZIUM
 from floe_job.transform.family import Family
@@ -13,10 +14,12 @@ from floe_job.transform.iceberg.registry import ICEBERG
 from floe_job.transform.kafka.registry import KAFKA
 from floe_job.transform.kafka_metadata.columns import MetadataColumns
 from floe_job.transform.kafka_metadata.records import MetadataRecords
+from floe_job.transform.own.records import PythonRecords
 from floe_job.transform.predicates import PREDICATES
 
 FAMILIES: Final[dict[type[TransformOptions], Family]] = {
     KafkaMetadata: Family(MetadataRecords, MetadataColumns),
+    PythonClass: Family(PythonRecords, reads=Reads.COLUMNS),
     **KAFKA,
     **CONFLUENT,
     **DEBEZIUM,

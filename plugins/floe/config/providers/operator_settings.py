@@ -1,4 +1,4 @@
-"""What the operator's environment adds to connector files: the worker file, and which config providers they may use."""
+"""What the operator's environment adds to connector files: the worker file, the providers and modules that they may use."""
 
 import os
 from collections.abc import Mapping
@@ -6,22 +6,25 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from floe.config.providers.allow_list import VARIABLE, AllowList, allow_list
+from floe.config.transforms.allowed_modules import VARIABLE as MODULES
+from floe.config.transforms.allowed_modules import AllowedModules
 from floe.config.worker.worker_file import NO_FILE, WorkerFile, worker_file
 
 
 @dataclass(frozen=True)
 class OperatorSettings:
-    """``environ``: where the keys that shape a DAG are resolved from."""
+    """``environ``: where the keys that shape a DAG are resolved from. ``modules``: those of transforms in Python."""
 
     worker: WorkerFile = NO_FILE
     providers: AllowList = field(default_factory=AllowList)
+    modules: AllowedModules = field(default_factory=AllowedModules)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "OperatorSettings":
         """Read the settings of an environment. What is wrong with them is a problem of the connectors that need them."""
         worker = worker_file(environ)
-        return cls(worker, allow_list(worker, environ), environ)
+        return cls(worker, allow_list(worker, environ), AllowedModules.of(environ), environ)
 
     @classmethod
     def present(cls) -> "OperatorSettings":
@@ -29,9 +32,9 @@ class OperatorSettings:
         return cls.of(os.environ)
 
     @property
-    def version(self) -> tuple[WorkerFile, str]:
+    def version(self) -> tuple[WorkerFile, str, str]:
         """What a connector without references depends on beside its file."""
-        return self.worker, self.environ.get(VARIABLE, "")
+        return self.worker, self.environ.get(VARIABLE, ""), self.environ.get(MODULES, "")
 
     @property
     def has_references(self) -> bool:

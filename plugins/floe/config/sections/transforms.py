@@ -9,7 +9,9 @@ from floe.config.keys.reader import Settings
 from floe.config.keys.spelling import is_like, nearest_of
 from floe.config.properties import Properties
 from floe.config.sections.predicates import NEGATE, PREDICATE, PredicateSpec, predicate_of, read_predicates
+from floe.config.transforms.allowed_modules import NO_MODULES, AllowedModules
 from floe.config.transforms.options import SIDES, By, SourceColumnNames, TransformClass, TransformOptions
+from floe.config.transforms.python_class import PREFIX, PythonClass, read_python_class
 from floe.config.transforms.registry import TRANSFORMS
 
 NAMES = "transforms"
@@ -19,7 +21,10 @@ _SHOWN_CHARACTERS = 100
 
 @dataclass(frozen=True)
 class TransformSpec:
-    """One transform of a chain: picklable. ``type``: the Java class; ``negate``: apply it if the condition fails."""
+    """One transform of a chain: picklable.
+
+    ``type``: the Java class, or ``python:`` with that of Python. ``negate``: apply it if the condition fails.
+    """
 
     alias: str
     type: str
@@ -76,8 +81,21 @@ def source_columns(specs: Sequence[TransformSpec]) -> tuple[SourceColumnNames, .
     return () if renames_topics(specs) else tuple(columns for columns in found if columns is not None)
 
 
-def read_transforms(settings: Settings) -> tuple[TransformSpec, ...]:
-    """Read the transforms in the order of ``transforms``; problems are noted in ``settings``."""
+def python_classes(specs: Sequence[TransformSpec]) -> Iterator[PythonClass]:
+    """Yield the settings of transforms that users write in Python."""
+    return (spec.options for spec in specs if isinstance(spec.options, PythonClass))
+
+
+def own_files(specs: Sequence[TransformSpec]) -> dict[str, str]:
+    """Return the modules of transforms that users write in Python, by name, as they are now. Raises SourceProblem."""
+    return {name: text for own in python_classes(specs) for name, text in own.source().files.items()}
+
+
+def read_transforms(settings: Settings, allowed: AllowedModules = NO_MODULES) -> tuple[TransformSpec, ...]:
+    """Read the transforms in the order of ``transforms``; problems are noted in ``settings``.
+
+    ``allowed``: the modules that transforms in Python may be in.
+    """
     names = settings.names(NAMES)
     settings.problems.extend(
         f"transforms names {name[:_SHOWN_CHARACTERS]!r} twice: Duplicate alias provided."
@@ -94,7 +112,7 @@ def read_transforms(settings: Settings) -> tuple[TransformSpec, ...]:
     unique = tuple(name for name in dict.fromkeys(names) if 0 < len(name) <= _SHOWN_CHARACTERS)
     owned = _owned(settings, unique)
     predicates = read_predicates(settings)
-    specs = [_read_transform(settings, name, owned[name], predicates) for name in unique]
+    specs = [_read_transform(settings, name, owned[name], predicates, allowed) for name in unique]
     read = tuple(spec for spec in specs if spec is not None)
     _check_columns(settings, read)
     return read
@@ -138,7 +156,7 @@ class _Owners:
 
 
 def _read_transform(
-    settings: Settings, name: str, keys: Properties, predicates: dict[str, PredicateSpec]
+    settings: Settings, name: str, keys: Properties, predicates: dict[str, PredicateSpec], allowed: AllowedModules
 ) -> TransformSpec | None:
     prefix = f"{NAMES}.{name}."
     if _TYPE not in keys:
@@ -146,6 +164,10 @@ def _read_transform(
             f'Missing required configuration "{prefix}{_TYPE}" which has no default value: set {_known()}'
         )
         return None
+    if keys[_TYPE].strip().startswith(PREFIX):
+        own = read_python_class(settings.problems, name, prefix, keys, allowed)
+        predicate, negate = predicate_of(settings, prefix, keys, predicates)
+        return None if own is None else TransformSpec(name, PREFIX + own.path, own, predicate, negate)
     found = _class_of(keys[_TYPE].strip())
     if found is None:
         problem = _type_problem(keys[_TYPE].strip())
@@ -174,7 +196,7 @@ def _type_problem(name: str) -> str:
     elif found is not None and is_like(name.rpartition(".")[2], found.simple_name):
         hint = f"did you mean {found.name}?"
     else:
-        hint = "remove it, or transform upstream"
+        hint = f"remove it, transform upstream, or write it in Python as {PREFIX}package.module.Class"
     return f"is no transform that floe has: {hint}"
 
 

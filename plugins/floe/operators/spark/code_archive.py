@@ -9,13 +9,13 @@ import os
 import sys
 import uuid
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, MappingProxyType, ModuleType
 
 from floe.cache_folder import cache_folder
 
@@ -74,11 +74,22 @@ def python_path() -> str:
     return os.pathsep.join([str(PLUGINS), str(jobs_folder())])
 
 
-def archive(folder: Path) -> Path:
+def own_folder(folder: Path, own: Mapping[str, str]) -> str:
+    """Write modules of the user below a job's ``folder``; return what they add to ``PYTHONPATH``, nothing for none."""
+    for name, text in own.items():
+        path = folder / "own" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return f"{folder / 'own'}{os.pathsep}" if own else ""
+
+
+def archive(folder: Path, own: Mapping[str, str] = MappingProxyType({})) -> Path:
     """Pack library and job into ``floe-<hash>.zip`` for workers elsewhere, in ``folder`` or, once for all, in floe's cache.
 
     Equal sources give equal bytes and name, for one version of Python. The name carries the content's hash: a Connect
     session that was given other bytes under a known name would go on with the old code.
+
+    ``own``: modules of the user, by name.
     """
     files = sorted(
         (path.relative_to(root).as_posix(), path.read_bytes(), path)
@@ -88,23 +99,27 @@ def archive(folder: Path) -> Path:
     digest = hashlib.sha256(MAGIC_NUMBER)
     for name, source, _ in files:
         digest.update(name.encode() + b"\0" + source + b"\0")
+    for name, text in sorted(own.items()):
+        digest.update(f"{name}\0{len(text)}\0{text}".encode())
     with suppress(OSError):
         folder = cache_folder(os.environ) or folder
     target = folder / f"floe-{digest.hexdigest()[:16]}.zip"
     if not target.exists():
         draft = target.with_name(f"{target.name}.{uuid.uuid4().hex}")
-        _pack(files, draft)
+        _pack(files, own, draft)
         draft.replace(target)
     return target
 
 
-def _pack(files: Iterable[tuple[str, bytes, Path]], target: Path) -> None:
+def _pack(files: Iterable[tuple[str, bytes, Path]], own: Mapping[str, str], target: Path) -> None:
     with zipfile.ZipFile(target, "w") as packed:
         for name, source, path in files:
             code = bytecode(name, path, source)
             if code is not None:
                 packed.writestr(_entry(f"{name}c"), code)
             packed.writestr(_entry(name), source)
+        for name, text in sorted(own.items()):
+            packed.writestr(_entry(name), text.encode())
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

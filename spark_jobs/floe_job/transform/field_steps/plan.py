@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NoReturn
 
 import numpy as np
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
-from pyiceberg.types import NestedField
+from pyiceberg.types import BooleanType, DoubleType, IcebergType, LongType, NestedField, StringType
 
+from floe_job.convert.base import Decoded
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.exceptions import InvalidRecord
+from floe_job.convert.json.parse import parse
+from floe_job.exceptions import InvalidRecord, Malformed
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import Records
+from floe_job.source.values import packed
 from floe_job.transform.field_steps.demand import Demand, Demands, Mask
 from floe_job.transform.value_change import ValueChange
 
 _ESCAPED_KEY: Final = re.compile(rb'"[^"\\]*\\(?:[^"\\]|\\.)*"\s*:')
 """A key with an escape, which may spell any name."""
+
+SAMPLED: Final = 32
+"""Records that are examined for the types of fields that are dropped."""
+
+MOST_OF_OTHERS: Final = 10
+"""One record of so many may go the exact way before dropped fields are no longer read."""
+
+_KINDS: Final[dict[type, IcebergType]] = {str: StringType(), int: LongType(), float: DoubleType(), bool: BooleanType()}
 
 
 class FieldPlan:
@@ -31,14 +43,14 @@ class FieldPlan:
         self._arrow = schema_to_pyarrow(schema)
         self._required = [field.name for field in schema.fields if field.required]
         self._demands = demands
-        kinds = {demand.field: demand.kind for demand in demands.columns.values() if demand.field is not None}
-        fields = [NestedField(i + 1, name, kind, required=False) for i, (name, kind) in enumerate(kinds.items())]
-        own = ColumnRules(
+        self._kinds = {demand.field: demand.kind for demand in demands.columns.values() if demand.field is not None}
+        self._rules = ColumnRules(
             evolve=rules.evolve and not demands.closed,
-            injected=demands.hidden - kinds.keys(),
+            injected=demands.hidden - self._kinds.keys(),
             on_conflict=rules.on_conflict,
         )
-        self._decoder = JsonDecoder(Schema(*fields), own, create=False, row_reader=_Exact())
+        self._decoder: JsonDecoder | None = None
+        self._reads_dropped = True
         self._probes = [f'"{name}"'.encode() for name in sorted(demands.probed)]
 
     @classmethod
@@ -64,7 +76,7 @@ class FieldPlan:
         exact = self._probed(values)
         some = np.flatnonzero(~exact)
         chosen = values if len(some) == len(values) else records.select(some.tolist()).content
-        decoded = self._decoder.decode(chosen)
+        decoded = self._decode(chosen)
         exact[some[[one.index for one in decoded.rejected]]] = True
         read = decoded.table
         assert read is not None  # noqa: S101 - it has a schema, and no record changes what it lacks
@@ -96,14 +108,52 @@ class FieldPlan:
             bad |= np.asarray(column.is_null().to_numpy(zero_copy_only=False), np.bool_)
         return column if column.type == field.type else column.cast(field.type)
 
+    def _decode(self, values: Sequence[bytes]) -> Decoded:
+        """Decode the fields that columns are read from.
+
+        Fields that are dropped are read too, in the type that they have in the first records: with all fields known, records
+        of one form are read at once. Where many turn out to be of other types, they are no longer read.
+        """
+        if self._decoder is None:
+            self._decoder = self._decoder_of(self._dropped(values[:SAMPLED]) if self._reads_dropped else {})
+        decoded = self._decoder.decode(values)
+        if self._reads_dropped and len(decoded.rejected) * MOST_OF_OTHERS > len(values):
+            self._reads_dropped, self._decoder = False, None
+        return decoded
+
+    def _decoder_of(self, dropped: Mapping[str, IcebergType]) -> JsonDecoder:
+        kinds = {**self._kinds, **dropped}
+        fields = [NestedField(i + 1, name, kind, required=False) for i, (name, kind) in enumerate(kinds.items())]
+        rules = replace(self._rules, injected=self._rules.injected - dropped.keys())
+        return JsonDecoder(Schema(*fields), rules, create=False, row_reader=_Exact())
+
+    def _dropped(self, values: Sequence[bytes]) -> dict[str, IcebergType]:
+        """Return the types of fields that mean nothing, where all values have one."""
+        found: dict[str, set[type]] = {}
+        for value in values:
+            try:
+                record = parse(value, literals=False)
+            except Malformed:
+                continue
+            for name, entry in record.items():
+                if name not in self._kinds and (self._demands.closed or name in self._demands.hidden):
+                    found.setdefault(name, set()).add(type(entry))
+        kinds = {name: types - {type(None)} for name, types in found.items() if name not in self._demands.probed}
+        known = {name: _KINDS.get(next(iter(types))) for name, types in kinds.items() if len(types) == 1}
+        return {name: kind for name, kind in known.items() if kind is not None}
+
     def _probed(self, values: Sequence[bytes]) -> Mask:
         """Return which values may have one of the fields that require the exact way."""
         found = np.zeros(len(values), np.bool_)
-        if self._probes:
-            for row, value in enumerate(values):
-                found[row] = any(probe in value for probe in self._probes) or (
-                    b"\\" in value and _ESCAPED_KEY.search(value) is not None
-                )
+        if not self._probes:
+            return found
+        text = packed(values).text
+        if b"\\" not in text and not any(probe in text for probe in self._probes):
+            return found
+        for row, value in enumerate(values):
+            found[row] = any(probe in value for probe in self._probes) or (
+                b"\\" in value and _ESCAPED_KEY.search(value) is not None
+            )
         return found
 
 

@@ -1,0 +1,50 @@
+"""What transforms cost: floe warm with a chain beside floe warm without, in turns over the same topic.
+
+Rows as JSON without schemas, also beside the sink with the same chain; Debezium's change events, as they are and unwrapped,
+beside flat rows of the same format; records with headers of which a filter leaves half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from bench.measurement import Measurement
+from bench.site import Site
+from bench.suites.formats import registry_of
+from bench.systems.floe import Floe
+from bench.systems.sink import Sink
+from bench.systems.system import System
+from bench.topics import fill
+from bench.transforms.scenario import OF_TEXT, TransformScenario, turns
+from stack.progress import step
+
+RECORDS, QUICK_RECORDS = 1_000_000, 100_000
+
+
+def measure(site: Site, rounds: int, quick: bool) -> Iterator[Measurement]:
+    """Measure each group of scenarios in turns; ``more`` of each figure has the bytes of the values that were read."""
+    floe, sink = Floe(site, is_warm=True), Sink(site)
+    with ExitStack() as stack:
+        registry = stack.enter_context(registry_of(site, "transforms"))
+        stack.enter_context(floe.warm())
+        for scenarios in turns(QUICK_RECORDS if quick else RECORDS, registry.url):
+            nbytes = _fill(site, scenarios)
+            for number in range(rounds):
+                for scenario in scenarios:
+                    systems: list[System] = [sink, floe] if scenario.name == OF_TEXT else [floe]
+                    for system in systems:
+                        with step(f"{scenario.name}, round {number + 1}: {system.name}"):
+                            found = system.measure(scenario, number)
+                        yield replace(found, more={**found.more, "bytes": nbytes[scenario.topic]})
+
+
+def _fill(site: Site, scenarios: Sequence[TransformScenario]) -> Mapping[str, int]:
+    """Fill the topics of scenarios, and return the bytes of the values in each."""
+    found: dict[str, int] = {}
+    for scenario in scenarios:
+        if scenario.topic not in found:
+            with step(f"{scenario.records} records, {scenario.shape.name}"):
+                found[scenario.topic] = fill(site.bootstrap, scenario.topic, scenario.shape, scenario.records)
+    return found

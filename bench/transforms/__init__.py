@@ -1,0 +1,1 @@
+"""The records and the chains that transforms are measured with."""

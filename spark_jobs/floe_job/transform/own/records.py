@@ -1,0 +1,253 @@
+"""Runs a transform of the user on the records of a batch: those of each schema together, and those of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from floe.config.transforms.python_class import PythonClass
+from floe_job.connect.arrow import arrow_type
+from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.convert.json.parse import parse_value
+from floe_job.convert.typed.base import SchemalessPart, TypedPart
+from floe_job.convert.typed.python_values import python_values
+from floe_job.convert.typed.whole.reader import batch_of
+from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
+from floe_job.exceptions import Malformed, OwnTransformFailed
+from floe_job.source.record_batch import ParsedValues
+from floe_job.transform.batch import ParsedBatch
+from floe_job.transform.own.answer import Answer, WrongAnswer, checked
+from floe_job.transform.own.arrow_schema import schema_of
+from floe_job.transform.own.batch import HEADERS, TIMESTAMP, Batch
+from floe_job.transform.own.class_code import ADVICE, failure_of, made_of, named
+from floe_job.transform.own.json_line import json_line
+
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+MAX_KNOWN = 1000
+"""Schemas whose change is kept."""
+
+
+@dataclass
+class PythonRecords:
+    """Applies a class of the user: a ``RecordTransform``. The class is imported once there are records."""
+
+    options: PythonClass
+    _made: Any = None
+    _schemas: dict[tuple[int, pa.DataType], tuple[ConnectSchema, ConnectSchema]] = field(default_factory=dict)
+
+    def apply(self, batch: ParsedBatch) -> ParsedBatch:
+        """Return what the class makes of the records. Raises OwnTransformFailed."""
+        batch, texts = _written(replace(batch, values=_columns(batch.values)))
+        if not len(batch):
+            return batch
+        found = _Outcome(batch)
+        for part in batch.values.parts if isinstance(batch.values, TypedColumns) else ():
+            self._typed(batch, part, found)
+        rest = np.flatnonzero(~found.is_done)
+        if len(rest):
+            self._plain(batch, rest, [texts[row] for row in rest.tolist()], found)
+        return found.applied()
+
+    def _typed(self, batch: ParsedBatch, part: TypedPart, found: _Outcome) -> None:
+        given = _given(batch, part.places, part.column)
+        answer = self._answer(given)
+        found.note(part.places, answer)
+        if answer.value is given.value:
+            found.parts.append(part)
+            return
+        schema = self._schema(answer.value.type, part.schema)
+        try:
+            column = answer.value if answer.value.type == arrow_type(schema) else answer.value.cast(arrow_type(schema))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            self._refuse(f"returned values that cannot be cast: {str(error)[:200]}")
+        present = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+        if len(present):
+            found.parts.append(TypedPart(schema, part.places[present], column.take(pa.array(present))))
+
+    def _plain(self, batch: ParsedBatch, rows: Rows, texts: Sequence[str | None], found: _Outcome) -> None:
+        given = _given(batch, rows, pa.array(texts, pa.string()))
+        answer = self._answer(given)
+        found.note(rows, answer)
+        values: Sequence[Any] = batch.values
+        if answer.value is given.value:
+            made = [values[row] for row in rows.tolist()]
+        else:
+            pairs = zip(rows.tolist(), texts, answer.value.to_pylist(), strict=True)
+            made = [values[row] if text == was else self._parsed(text) for row, was, text in pairs]
+        found.plain = rows, made
+
+    def _answer(self, given: Batch) -> Answer:
+        if self._made is None:
+            self._made = made_of(self.options)
+        try:
+            returned = self._made.apply(given)
+        except (Exception, SystemExit) as error:  # it is the user's code, which may raise anything
+            raise failure_of(self.options, error) from error
+        try:
+            return checked(given, returned)
+        except WrongAnswer as error:
+            self._refuse(str(error))
+
+    def _parsed(self, text: str | None) -> Any:
+        if text is None:
+            return None
+        try:
+            return parse_value(text.encode())
+        except Malformed as error:
+            self._refuse(f"returned the value {text[:60]!r}, which is {error}")
+
+    def _schema(self, kind: pa.DataType, known: ConnectSchema) -> ConnectSchema:
+        place = id(known), kind
+        if place not in self._schemas:
+            if len(self._schemas) >= MAX_KNOWN:
+                self._schemas.clear()
+            try:
+                self._schemas[place] = schema_of(kind, known), known  # kept, so that no other gets its address
+            except ValueError as error:
+                self._refuse(f"returned values of another schema: {error}")
+        return self._schemas[place][0]
+
+    def _refuse(self, what: str) -> NoReturn:
+        msg = f"{named(self.options)} {what}. {ADVICE}"
+        raise OwnTransformFailed(msg)
+
+
+class _Outcome:
+    """What was returned for all parts of a batch, put together."""
+
+    def __init__(self, batch: ParsedBatch) -> None:
+        self._batch = batch
+        self.is_done = np.zeros(len(batch), np.bool_)
+        self.parts: list[TypedPart] = []
+        self.plain: tuple[Rows, list[Any]] | None = None
+        self._kept = np.ones(len(batch), np.bool_)
+        self._refused: dict[int, str] = {}
+        self._changed: dict[str, list[tuple[Rows, list[Any]]]] = {}
+
+    def note(self, rows: Rows, answer: Answer) -> None:
+        """Note what was returned for some rows, but their values."""
+        self.is_done[rows] = True
+        self._kept[rows] = answer.kept.to_numpy(zero_copy_only=False)
+        self._refused |= {int(rows[row]): reason for row, reason in answer.refused.items()}
+        for name, column in answer.changed.items():
+            self._changed.setdefault(name, []).append((rows, _objects(name, column)))
+
+    def applied(self) -> ParsedBatch:
+        """Return the batch as the class left it."""
+        batch = self._batch
+        columns = {f"{name}s" if name != "headers" else name: self._column(name) for name in self._changed}
+        made = batch.changed(values=self._values(), **columns)
+        kept = self._kept.copy()
+        kept[list(self._refused)] = True
+        landing = np.cumsum(kept) - 1
+        return made.filter(kept.tolist()).reject({int(landing[row]): why for row, why in self._refused.items()})
+
+    def _column(self, name: str) -> list[Any]:
+        column = list(_READ[name](self._batch))
+        for rows, entries in self._changed[name]:
+            for row, entry in zip(rows.tolist(), entries, strict=True):
+                column[row] = entry
+        return column
+
+    def _values(self) -> Any:
+        if not isinstance(self._batch.values, TypedColumns):
+            return ParsedValues(self.plain[1] if self.plain is not None else [])
+        schemaless = None
+        if self.plain is not None:
+            pairs = zip(self.plain[0].tolist(), self.plain[1], strict=True)
+            left = [pair for pair in pairs if pair[1] is not None]
+            if left:
+                places, values = zip(*left, strict=True)
+                schemaless = SchemalessPart(np.array(places, np.int64), ParsedValues(values))
+        return TypedColumns(len(self._batch), self.parts, schemaless)
+
+
+_READ = {
+    "topic": ParsedBatch.read_topics,
+    "timestamp": ParsedBatch.read_timestamps,
+    "key": ParsedBatch.key_bytes,
+    "headers": ParsedBatch.read_headers,
+}
+
+
+def _objects(name: str, column: pa.Array) -> list[Any]:
+    if name == "timestamp":
+        return list(column.cast(pa.int64()).to_pylist())
+    if name == "headers":
+        return [
+            None if entries is None else [(entry["key"], entry["value"]) for entry in entries]
+            for entries in column.to_pylist()
+        ]
+    return list(column.to_pylist())
+
+
+def _given(batch: ParsedBatch, rows: Rows, value: pa.Array) -> Batch:
+    """Return some rows of the batch as the user gets them."""
+
+    def some(column: Sequence[Any]) -> list[Any]:
+        return [column[row] for row in rows.tolist()]
+
+    count = len(rows)
+    headers = [
+        None if found is None else [{"key": name, "value": of} for name, of in found]
+        for found in some(batch.read_headers())
+    ]
+    return Batch(
+        pa.array(some(batch.read_topics()), pa.string()),
+        pa.array([batch.partition] * count, pa.int32()),
+        pa.array(some(batch.offsets), pa.int64()),
+        pa.array(some(batch.read_timestamps()), pa.int64()).cast(TIMESTAMP),
+        pa.array(some(batch.key_bytes()), pa.binary()),
+        pa.array(headers, HEADERS),
+        value,
+        pa.array([True] * count, pa.bool_()),
+    )
+
+
+def _written(batch: ParsedBatch) -> tuple[ParsedBatch, Mapping[int, str | None]]:
+    """Return the batch, and the JSON text of each value without a schema; records whose value has none are refused."""
+    refused: dict[int, str] = {}
+    texts: dict[int, str | None] = {}
+    for row, value in _plain_values(batch):
+        try:
+            texts[row] = None if value is None else json_line(value)
+        except TypeError as error:
+            refused[row] = f"the value cannot be passed to a transform in Python: {error}"
+    if not refused:
+        return batch, texts
+    kept = [row for row in range(len(batch)) if row not in refused]
+    return batch.reject(refused), {place: texts[row] for place, row in enumerate(kept) if row in texts}
+
+
+def _columns(values: Any) -> Any:
+    """Return values as columns, those with a schema; what is no struct goes the way of JSON."""
+    if isinstance(values, TypedValues):
+        found = batch_of(values)
+        values = TypedColumns(len(values), found.parts, found.schemaless)
+    if not isinstance(values, TypedColumns) or all(part.schema.kind is Kind.STRUCT for part in values.parts):
+        return values
+    structs = [part for part in values.parts if part.schema.kind is Kind.STRUCT]
+    others = [part for part in values.parts if part.schema.kind is not Kind.STRUCT]
+    pairs = [
+        pair
+        for part in others
+        for pair in zip(part.places.tolist(), python_values(part.column, part.schema), strict=True)
+    ]
+    if values.schemaless is not None:
+        pairs += zip(values.schemaless.places.tolist(), values.schemaless.values, strict=True)
+    places, objects = zip(*sorted(pairs, key=lambda pair: pair[0]), strict=True)
+    return TypedColumns(len(values), structs, SchemalessPart(np.array(places, np.int64), ParsedValues(objects)))
+
+
+def _plain_values(batch: ParsedBatch) -> Iterator[tuple[int, Any]]:
+    values = batch.values
+    if not isinstance(values, TypedColumns):
+        yield from enumerate(values)
+        return
+    if values.schemaless is not None:
+        yield from zip(values.schemaless.places.tolist(), values.schemaless.values, strict=True)
+    yield from ((row, None) for row in np.flatnonzero(~values.present).tolist())
