@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from floe_job.types.typed_values import json_form
 
 
 def key_bytes(key: Any) -> bytes | None:
-    """Write a key that a transform changed as a converter of JSON would: text as it is, all else as compact JSON."""
+    """Write a key that a transform changed as a converter of JSON would: text as it is, all else as compact JSON.
+
+    Decimals are texts, with all their digits.
+    """
     if key is None or isinstance(key, bytes):
         return key
-    text = key if isinstance(key, str) else json.dumps(json_form(key), ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")
+    return (key if isinstance(key, str) else _WRITER.encode(json_form(key))).encode("utf-8", "replace")
+
+
+_WRITER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
+"""What JSON has no type for are decimals, and integers of more digits than Python parses."""

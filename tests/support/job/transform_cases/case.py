@@ -13,6 +13,7 @@ class Case:
     """One kind of transform. ``bad``: values that it refuses; ``dropped``: values that it leaves out.
 
     ``plain``: values that it takes, without schemas; None for any object. ``keeps_tombstones``: it leaves none out.
+    ``fills_tombstones``: it makes values of them.
     """
 
     spec: TransformSpec
@@ -20,3 +21,4 @@ class Case:
     dropped: tuple[Any, ...] = ()
     plain: tuple[Any, ...] | None = None
     keeps_tombstones: bool = True
+    fills_tombstones: bool = False
