@@ -72,7 +72,7 @@ faults: setup-dev ## run the whole matrix of faults, each checked by the oracle 
 soak: setup-dev ## random faults for MINUTES (10), replayable by SEED, on topics of FORMAT (json, avro), then the oracle's report
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m tests.faults.soak $(if $(filter avro,$(FORMAT)),--avro) $(or $(MINUTES),10) $(SEED)
 
-bench: setup-dev ## measure floe beside the sink, Spark's own source and the floor (an hour; QUICK=1: 10 minutes; SUITES=…); AGAINST=commit: is floe as fast as then? (10 minutes)
+bench: setup-dev ## measure floe beside the sink, Spark's own source and the floor (75 minutes; QUICK=1: 15; SUITES=…); AGAINST=commit: is floe as fast as then? (10 minutes)
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m bench $(if $(QUICK),--quick) $(if $(PUBLISH),--publish) $(if $(AGAINST),--against $(AGAINST)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(SUITES)
 
 lint: setup-dev ## check style
