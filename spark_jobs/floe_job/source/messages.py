@@ -105,6 +105,15 @@ class Messages(Sequence[Message]):
                 self._read[pointer] = _headers(pointer)
         return [self._read[pointer] for pointer in pointers]
 
+    def have_header(self, name: str) -> list[bool]:
+        """Return which of them have a header of a name, null or not; one whose headers cannot be read has none."""
+        sizes, begins = columns(self._pointers, "headers_size", "headers", layout=librdkafka.ConsumedMessage)
+        last = find_last(begins, sizes, [name.encode()])
+        found: list[bool] = last.headers[0].is_there.tolist()
+        for row in last.others.tolist():
+            found[row] = has_header(_headers(int(self._pointers[row])), name)
+        return found
+
     def last_headers(self, names: Sequence[str]) -> HeaderKinds:
         """Return headers of each record by their names, which costs much less than all."""
         wanted = [name.encode() for name in names]
@@ -144,6 +153,11 @@ def _groups(columns: Sequence[Words]) -> tuple[Words, Words]:
         if (column != column[firsts[of]]).any():
             _, firsts, of = np.unique(of * (int(column.max()) + 1) + column, return_index=True, return_inverse=True)
     return firsts, of
+
+
+def has_header(headers: Headers | None, name: str) -> bool:
+    """Whether there is a header of a name."""
+    return headers is not None and any(key == name for key, _ in headers)
 
 
 def last_of(headers: Headers | None, names: Sequence[str]) -> LastHeaders | None:

@@ -10,7 +10,7 @@ import confluent_kafka as ck
 import numpy as np
 
 from floe_job.source.batch import Batch
-from floe_job.source.messages import HeaderKinds, Headers, Message, Messages, last_of
+from floe_job.source.messages import HeaderKinds, Headers, Message, Messages, has_header, last_of
 from floe_job.source.native.memory import Words
 from floe_job.source.values import CLOSING, OPENING, Lines, Packed, Values, packed
 
@@ -174,6 +174,10 @@ class PortableMessages(Messages):
     def headers(self) -> list[Headers | None]:
         """Return the headers of each in their order; None where they cannot be read."""
         return list(self._headers)
+
+    def have_header(self, name: str) -> list[bool]:
+        """Return which of them have a header of a name."""
+        return [has_header(headers, name) for headers in self._headers]
 
     def last_headers(self, names: Sequence[str]) -> HeaderKinds:
         """Return headers of each record by their names."""

@@ -12,7 +12,7 @@ from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Parsed
 from floe_job.convert.typed.whole.values import TypedColumns
 from floe_job.exceptions import TransformRefused
-from floe_job.source.messages import Headers
+from floe_job.source.messages import Headers, Messages
 from floe_job.source.record_batch import ParsedValues, RecordChanges, Records
 from floe_job.stages import TRANSFORM
 from floe_job.transform.columns import both, joined_values, some
@@ -103,22 +103,28 @@ class ParsedBatch:
         """The offset of each."""
         return [self.source.offsets[place] for place in self.places]
 
+    @property
+    def source_messages(self) -> Messages:
+        """The records that are left, as Kafka has them."""
+        messages = self.source.messages
+        return messages if len(self) == len(messages) else messages.select(self.places)
+
     def read_topics(self) -> Sequence[str]:
         """Return the current topic of each."""
         return [self.source.topic] * len(self) if self.topics is None else self.topics
 
     def read_headers(self) -> Sequence[Headers | None]:
         """Return the current headers of each; None where they cannot be read."""
-        return self.source.messages.select(self.places).headers() if self.headers is None else self.headers
+        return self.source_messages.headers() if self.headers is None else self.headers
 
     def read_timestamps(self) -> Sequence[int | None]:
         """Return the current time of each."""
-        return self.source.messages.select(self.places).timestamps() if self.timestamps is None else self.timestamps
+        return self.source_messages.timestamps() if self.timestamps is None else self.timestamps
 
     def key_bytes(self) -> Sequence[bytes | None]:
         """Return the current key of each in bytes; a key that a transform changed is written as text or else as JSON."""
         if not self.has_other_keys:
-            return self.source.messages.select(self.places).keys()
+            return self.source_messages.keys()
         return [key_bytes(key) for key in self.parsed_keys]
 
     @property

@@ -8,6 +8,7 @@ from typing import Final
 from floe.config.expressions.java_regex import compile_expression
 from floe.config.sections.predicates import PredicateSpec
 from floe.config.transforms.predicates import HAS_HEADER_KEY, NAME, PATTERN, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
+from floe_job.source.messages import has_header
 from floe_job.transform.base import Predicate
 from floe_job.transform.batch import ParsedBatch
 
@@ -44,8 +45,9 @@ class HasHeaderKey:
 
     def test(self, batch: ParsedBatch) -> Sequence[bool]:
         """Say of each record whether it does; one whose headers cannot be read has none."""
-        name = self._name
-        return [headers is not None and any(key == name for key, _ in headers) for headers in batch.read_headers()]
+        if batch.headers is None:
+            return batch.source_messages.have_header(self._name)
+        return [has_header(headers, self._name) for headers in batch.headers]
 
 
 class RecordIsTombstone:

@@ -17,7 +17,7 @@ import pytest
 from floe.kafka.reader_limits import ReaderLimits
 from floe.model.ranges import OffsetRange
 from floe_job.source.clients import open_client
-from floe_job.source.messages import last_of
+from floe_job.source.messages import has_header, last_of
 from floe_job.source.native.consumer import SettingRefused
 from floe_job.source.range_reader import RangeReader
 from tests.support.kafka.source_clients import FAST_ONLY, MAX, RECORDS, produce, reading, to_end
@@ -59,6 +59,8 @@ def test_every_part_of_a_record_is_what_the_client_says(
         names = [*{name: None for message in expected for name, _ in message.headers() or ()}, "none"]
         by_name = [last_of(message.headers(), names) for message in expected]
         assert batch.messages.last_headers(names).each() == by_name
+        for name in names:
+            assert batch.messages.have_header(name) == [has_header(one, name) for one in batch.messages.headers()]
         assert batch.nbytes == sum(len(m) + len(m.key() or b"") for m in expected)
         assert (end.topic, end.partition, end.offset) == (one, 0, len(RECORDS))
         assert end.error.code() == ck.KafkaError._PARTITION_EOF

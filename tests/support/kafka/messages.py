@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from floe.model.ranges import OffsetRange
-from floe_job.source.messages import HeaderKinds, Headers, Messages, last_of
+from floe_job.source.messages import HeaderKinds, Headers, Messages, has_header, last_of
 from floe_job.source.range_part import RangePart
 from floe_job.source.record_batch import Records
 from floe_job.source.values import Values
@@ -53,6 +53,9 @@ class GivenMessages(Messages):
 
     def headers(self) -> list[Headers | None]:
         return [None if one.headers is None else list(one.headers) for one in self._given]
+
+    def have_header(self, name: str) -> list[bool]:
+        return [has_header(headers, name) for headers in self.headers()]
 
     def last_headers(self, names: Sequence[str]) -> HeaderKinds:
         return HeaderKinds.counted([last_of(headers, names) for headers in self.headers()])

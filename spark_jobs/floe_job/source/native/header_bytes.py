@@ -25,10 +25,14 @@ _MORE: Final = 127
 
 
 class Found(NamedTuple):
-    """Where each record has the value of its last header of one name: 0 where it has none, or where that is null."""
+    """Where each record has the value of its last header of one name: 0 where it has none, or where that is null.
+
+    ``is_there``: which records have a header of the name, null or not.
+    """
 
     addresses: Words
     sizes: Words
+    is_there: Mask
 
 
 class LastFound(NamedTuple):
@@ -42,7 +46,7 @@ class LastFound(NamedTuple):
 def find_last(begins: Words, sizes: Words, names: Sequence[bytes]) -> LastFound:
     """Find the last header of each name. ``begins``, ``sizes``: where each record has its headers, of 0 bytes for none."""
     count = len(begins)
-    found = [Found(np.zeros(count, np.int64), np.zeros(count, np.int64)) for _ in names]
+    found = [Found(np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.bool_)) for _ in names]
     rows = np.flatnonzero(sizes > 0)
     if not len(rows):
         return LastFound(found, np.zeros(count, np.bool_), rows)
@@ -64,10 +68,11 @@ def find_last(begins: Words, sizes: Words, names: Sequence[bytes]) -> LastFound:
         name, size = reading.span(least=0)
         value, value_size = reading.span(least=NULL)
         addresses = np.where(value_size < 0, 0, value + first)
-        for one, (places, lengths) in zip(names, found, strict=True):
+        for one, (places, lengths, is_there) in zip(names, found, strict=True):
             hit = reading.equal(name, size, one)
             some = rows[hit]
             places[some], lengths[some] = addresses[hit], np.maximum(value_size[hit], 0)
+            is_there[some] = True
         left = left - 1
         reading.headers += 1
 

@@ -45,6 +45,8 @@ def test_header_bytes_give_the_last_of_each_name() -> None:
         last, columns = found([encoded(pairs) if pairs or chance.random() < 0.5 else b"" for pairs in each], names)
         assert last.has_any.tolist() == [bool(pairs) for pairs in each]
         assert columns == [[dict(pairs).get(name) for pairs in each] for name in names]
+        there = [[name in dict(pairs) for pairs in each] for name in names]
+        assert [one.is_there.tolist() for one in last.headers] == there, "a header that is null is there too"
         assert not len(last.others)
 
 
