@@ -22,6 +22,8 @@ from floe_job.contract.task import Task
 from floe_job.exceptions import SliceRefused
 from floe_job.runtime import time_limit
 from floe_job.runtime.job_files import JobRequest
+from stack.services.spark_connect import ConnectServer
+from stack.settings import free_port
 from tests.support.job.python_classes import Modules, source
 from tests.support.keys import KEY_TEXT
 from tests.support.repository import ROOT
@@ -250,10 +252,9 @@ def submit(one: Pipeline, plan: Plan) -> None:
     write.execute({"ti": Airflows(plan)})  # type: ignore[arg-type]
 
 
-def test_local_spark_runs_the_class_of_a_package(
-    pipeline: MakePipeline, modules: Modules, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The folder is on the path of this process alone."""
+@pytest.fixture
+def shipped(pipeline: MakePipeline, modules: Modules, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
+    """A connector whose class is in a package, in a folder that is on the path of this process alone."""
     modules.write("own_folder.helper", "MARK = 'shipped'\n")
     body = "return batch.with_objects([{**v, 'mark': MARK} for v in batch.objects()])"
     modules.write("own_folder.own", "from own_folder.helper import MARK\n" + source(body))
@@ -265,14 +266,43 @@ def test_local_spark_runs_the_class_of_a_package(
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     monkeypatch.setenv("FLOE_SECRET_KEY", KEY_TEXT)
     one.produce([{"id": 1}, {"id": 2}])
-    plan = one.plan()
-    submit(one, plan)
-    one.commit(plan)
-    assert marks(one) == {1: "shipped", 2: "shipped"}
+    return one
+
+
+def test_local_spark_runs_the_class_of_a_package(
+    shipped: Pipeline, modules: Modules, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = shipped.plan()
+    submit(shipped, plan)
+    shipped.commit(plan)
+    assert marks(shipped) == {1: "shipped", 2: "shipped"}
     assert "own_folder" not in sys.modules
-    one.produce([{"id": 3}])
-    later = one.plan()
+    shipped.produce([{"id": 3}])
+    later = shipped.plan()
     modules.write("own_folder.helper", "MARK = 'other'\n")
     monkeypatch.setattr(code_archive, "write_job", lambda: pytest.fail("Spark was started"))
     with pytest.raises(CodeChanged):
-        submit(one, later)
+        submit(shipped, later)
+
+
+def test_connect_server_runs_the_present_code(
+    shipped: Pipeline, modules: Modules, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Other code comes in another archive, which has a session of its own, though the first one's workers are warm."""
+    server = ConnectServer(tmp_path, free_port())
+    server.start()
+    try:
+        connection = {"conn_type": "spark_connect", "host": "127.0.0.1", "port": server.port}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+        plan = shipped.plan()
+        submit(shipped, plan)
+        shipped.commit(plan)
+        shipped.produce([{"id": 3}])
+        modules.write("own_folder.helper", "MARK = 'other'\n")
+        newer = shipped.changed()
+        plan = newer.plan()
+        submit(newer, plan)
+        newer.commit(plan)
+    finally:
+        server.stop()
+    assert marks(shipped) == {1: "shipped", 2: "shipped", 3: "other"}

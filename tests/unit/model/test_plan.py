@@ -50,6 +50,14 @@ def test_a_plan_survives_json(plan: Callable[..., Plan]) -> None:
     assert Plan.from_json(json.loads(json.dumps(plan().to_json()))) == plan()
 
 
+def test_plan_has_the_code_of_transforms_where_there_is_any(plan: Callable[..., Plan]) -> None:
+    assert "code" not in plan().to_json(), "a plan of an older version reads as one without"
+    coded = replace(plan(), code={"own.Own": (3, "ab12")})
+    stored = json.loads(json.dumps(coded.to_json()))
+    assert stored["code"] == {"own.Own": [3, "ab12"]}
+    assert Plan.from_json(stored) == coded
+
+
 @pytest.mark.parametrize("found", [None, 0, 1, 3])
 def test_a_plan_of_another_format_is_refused_with_a_next_step(plan: Callable[..., Plan], found: object) -> None:
     with pytest.raises(ValueError, match="trigger a new run"):

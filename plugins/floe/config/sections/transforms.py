@@ -196,7 +196,7 @@ def _type_problem(name: str) -> str:
     elif found is not None and is_like(name.rpartition(".")[2], found.simple_name):
         hint = f"did you mean {found.name}?"
     else:
-        hint = f"remove it, transform upstream, or write it in Python as {PREFIX}package.module.Class"
+        hint = f"remove it, or transform upstream, or write it in Python as {PREFIX}package.module.Class"
     return f"is no transform that floe has: {hint}"
 
 
