@@ -1,6 +1,9 @@
 """Flat string properties: immutable, and safe to print."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import islice
 
 from floe.config.secrets.detection import shown
 
@@ -33,10 +36,27 @@ class Properties(Mapping[str, str]):
         return repr({key: shown(key, value) for key, value in self._items.items()})
 
     def under(self, prefix: str) -> dict[str, str]:
-        """Return the properties below ``prefix``, without it."""
+        """Return the properties below ``prefix``, without it, in their order."""
         length = len(prefix)
-        found = [key for key in self._items if key.startswith(prefix)]
+        first = bisect_left(self._sorted, prefix)
+        found = []
+        for key in islice(self._sorted, first, None):
+            if not key.startswith(prefix):
+                break
+            found.append(key)
+        found.sort(key=self._places.__getitem__)
         return {key[length:]: self._items[key] for key in found if len(key) > length}
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self._items)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {key: place for place, key in enumerate(self._items)}
+
+    def __reduce__(self) -> tuple[type["Properties"], tuple[dict[str, str]]]:
+        return Properties, (self._items,)
 
 
 def flatten(document: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:

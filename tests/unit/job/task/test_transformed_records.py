@@ -132,7 +132,7 @@ def test_transformed_records_are_the_same_in_small_parts(task: Task, monkeypatch
     assert parts.tables["ns.t"].counts == whole.tables["ns.t"].counts
 
 
-def test_masked_fields_leave_json_to_columns_and_refuse_tombstones(task: Task) -> None:
+def test_masked_fields_of_json_refuse_tombstones_alone(task: Task) -> None:
     chain_ = (transform("ReplaceField$Value", renames="do:mark"), transform("MaskField$Value", fields="mark"))
     result = run(replace(task, routes=replace(task.routes, transforms=chain_)))
     (slice_,) = result.range_parts
