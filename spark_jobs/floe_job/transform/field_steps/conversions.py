@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.types import (
     BooleanType,
     DateType,
@@ -88,13 +89,12 @@ def _masked(mask: Callable[[Any], Any], demand: Demand) -> Demand | None:
     if sample is None or isinstance(demand.kind, FloatType | DoubleType):
         return None  # a whole number is masked as one, and what is given for it may be none
     try:
-        scalar = pa.scalar(mask(sample))
-    except TransformRefused:
+        scalar = pa.scalar(mask(sample)).cast(schema_to_pyarrow(demand.kind))
+    except (TransformRefused, pa.ArrowInvalid):  # the second: the column is too narrow for the replacement
         return None
 
     def op(column: pa.Array) -> tuple[pa.Array, Mask | None]:
-        value = scalar.cast(column.type)
-        return pc.if_else(column.is_valid(), value, pa.scalar(None, column.type)), None
+        return pc.if_else(column.is_valid(), scalar, pa.scalar(None, column.type)), None
 
     return demand.after(op, demand.kind)
 

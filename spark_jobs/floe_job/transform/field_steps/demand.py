@@ -66,8 +66,10 @@ class Demands:
     def written(self, field: str, make: Callable[[IcebergType], Make | None]) -> Demands | None:
         """Return the demands before a transform that writes a field; None where a column cannot be made.
 
-        ``make``: returns what makes a column of a type.
+        ``make``: returns what makes a column of a type. After the transform every record has the field.
         """
+        if field in self.probed:
+            return None
         if self.grows and not self.closed and not self.has(field) and field not in self.hidden:
             return None  # the table has to get the column first
         columns = dict(self.columns)
@@ -77,10 +79,16 @@ class Demands:
                 if made is None:
                     return None
                 columns[name] = replace(demand, field=None, make=made)
-        return replace(self, columns=columns, hidden=self.hidden | {field}, probed=self.probed - {field})
+        return replace(self, columns=columns, hidden=self.hidden | {field})
 
     def changed(self, field: str, change: Callable[[Demand], Demand | None]) -> Demands | None:
-        """Return the demands before a transform that changes the values of a field; None where columns cannot be changed."""
+        """Return the demands before a transform that changes the values of a field; None where columns cannot be changed.
+
+        After the transform every record has the field, null if it had none. The transform may refuse a value that no column
+        is read from: such records are read the exact way.
+        """
+        if field in self.probed:
+            return None
         columns = dict(self.columns)
         for name, demand in self.columns.items():
             if demand.field == field:
@@ -88,4 +96,4 @@ class Demands:
                 if before is None:
                     return None
                 columns[name] = before
-        return replace(self, columns=columns)
+        return replace(self, columns=columns, probed=self.probed if self.has(field) else self.probed | {field})

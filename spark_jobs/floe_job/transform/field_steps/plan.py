@@ -23,8 +23,14 @@ from floe_job.source.values import packed
 from floe_job.transform.field_steps.demand import Demand, Demands, Mask
 from floe_job.transform.value_change import ValueChange
 
-_ESCAPED_KEY: Final = re.compile(rb'"[^"\\]*\\(?:[^"\\]|\\.)*"\s*:')
-"""A key with an escape, which may spell any name."""
+_TEXT: Final = re.compile(rb'"(?:[^"\\]|\\.)*+("\s*:)?', re.DOTALL)
+"""A text, with what follows a key. What is not closed goes to the end, so that no part of a value is read twice."""
+
+_PLAIN_NAME: Final = re.compile(r"[\w-]{1,100}")
+"""A name that a column may have beside any other, none of which it is a path of."""
+
+MAX_DROPPED: Final = 200
+"""Fields without a column that are read too."""
 
 SAMPLED: Final = 32
 """Records that are examined for the types of fields that are dropped."""
@@ -140,7 +146,8 @@ class FieldPlan:
                     found.setdefault(name, set()).add(type(entry))
         kinds = {name: types - {type(None)} for name, types in found.items() if name not in self._demands.probed}
         known = {name: _KINDS.get(next(iter(types))) for name, types in kinds.items() if len(types) == 1}
-        return {name: kind for name, kind in known.items() if kind is not None}
+        plain = {name: kind for name, kind in known.items() if kind is not None and _PLAIN_NAME.fullmatch(name)}
+        return plain if len(plain) <= MAX_DROPPED else {}
 
     def _probed(self, values: Sequence[bytes]) -> Mask:
         """Return which values may have one of the fields that require the exact way."""
@@ -152,9 +159,14 @@ class FieldPlan:
             return found
         for row, value in enumerate(values):
             found[row] = any(probe in value for probe in self._probes) or (
-                b"\\" in value and _ESCAPED_KEY.search(value) is not None
+                b"\\" in value and _has_escaped_key(value)
             )
         return found
+
+
+def _has_escaped_key(value: bytes) -> bool:
+    """Say whether a value has a key with an escape, which may spell any name."""
+    return any(text[1] is not None and b"\\" in text[0] for text in _TEXT.finditer(value))
 
 
 class _Exact:
