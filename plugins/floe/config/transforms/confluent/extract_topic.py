@@ -13,7 +13,7 @@ _FIELD, _FORMAT, _SKIP = "field", "field.format", "skip.missing.or.null"
 _PLAIN, _JSON_PATH = "PLAIN", "JSON_PATH"
 _MAX_STEPS: Final = 64
 _STEP: Final = re.compile(
-    r"""\.(?P<name>[^.\[\]'"\s*@()?]+)"""
+    r"""\.(?P<name>[^.\[\]'"\s*@()?$]+)"""
     r"""|\[\s*'(?P<single>(?:[^'\\]|\\.)+)'\s*\]"""
     r"""|\[\s*"(?P<double>(?:[^"\\]|\\.)+)"\s*\]"""
     r"""|\[\s*(?P<index>\d{1,9})\s*\]"""
