@@ -19,6 +19,9 @@ from floe_job.transform.columns import both, joined_values, some
 from floe_job.transform.keys import key_bytes
 from floe_job.transform.readers import UNREAD, Readers
 
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+"""Some of the records."""
+
 REFUSED = TransformRefused.__name__
 """The error name of records that a transform refuses."""
 
@@ -30,7 +33,7 @@ class ParsedBatch:
     ``source``: the records as Kafka has them, which dead letters keep. ``places``: which of them are left, ascending.
     ``values``: None until a transform asks for them, then parsed; a value of None is a tombstone. ``topics``, ``headers``,
     ``timestamps`` (epoch ms): None as long as no transform changed them. ``parsed_keys``: None until a transform asks for
-    them; ``has_other_keys``: whether one changed them. ``rejected``: by their index in ``source``. ``filtered``: how many
+    them; ``other_keys``: which of them one changed, None for none. ``rejected``: by their index in ``source``. ``filtered``: how many
     were left out. ``readers``: what reads values and keys.
     """
 
@@ -39,7 +42,7 @@ class ParsedBatch:
     values: Any = None
     topics: Sequence[str] | None = None
     parsed_keys: Any = None
-    has_other_keys: bool = False
+    other_keys: Mask | None = None
     headers: Sequence[Headers | None] | None = None
     timestamps: Sequence[int | None] | None = None
     rejected: tuple[Rejected, ...] = ()
@@ -117,12 +120,14 @@ class ParsedBatch:
 
     def key_bytes(self) -> Sequence[bytes | None]:
         """Return the current key of each in bytes; a key that a transform changed is written as text or else as JSON."""
-        if not self.has_other_keys:
-            return self.source.messages.select(self.places).keys()
-        return [key_bytes(key) for key in self.parsed_keys]
+        own = self.source.messages.select(self.places).keys()
+        if self.other_keys is None:
+            return own
+        changed = zip(self.other_keys.tolist(), own, self.parsed_keys, strict=True)
+        return [key_bytes(key) if is_other else bytes_ for is_other, bytes_, key in changed]
 
     @property
-    def is_tombstone(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def is_tombstone(self) -> Mask:
         """Whether each has no value now."""
         if isinstance(self.values, TypedColumns):
             return ~self.values.present
@@ -137,14 +142,17 @@ class ParsedBatch:
     def changed(self, **columns: Any) -> ParsedBatch:
         """Return the batch with other ``values``, ``topics``, ``keys``, ``headers`` or ``timestamps``, one for each record.
 
-        Values and keys that are a plain list have no schemas. Raises ValueError for a column of another length.
+        Values and keys that are a plain list have no schemas. ``other_keys``: which of ``keys`` are others; all by default.
+        Raises ValueError for a column of another length.
         """
         wrong = {name: len(column) for name, column in columns.items() if len(column) != len(self)}
         if wrong:
             problem = f"a transform gave {wrong} for {len(self)} records"
             raise ValueError(problem)
         if "keys" in columns:
-            columns |= {"parsed_keys": columns.pop("keys"), "has_other_keys": True}
+            given = columns.get("other_keys", np.ones(len(self), np.bool_))
+            known = given if self.other_keys is None else self.other_keys | given
+            columns |= {"parsed_keys": columns.pop("keys"), "other_keys": known}
         for name in columns.keys() & {"values", "parsed_keys"}:
             if not isinstance(columns[name], ParsedValues | TypedColumns):
                 columns[name] = ParsedValues(columns[name])
@@ -169,6 +177,7 @@ class ParsedBatch:
             values=None if self.values is None else self.values.select(rows),
             topics=some(self.topics, rows),
             parsed_keys=None if self.parsed_keys is None else self.parsed_keys.select(rows),
+            other_keys=None if self.other_keys is None else self.other_keys[np.asarray(rows, np.int64)],
             headers=some(self.headers, rows),
             timestamps=some(self.timestamps, rows),
         )
@@ -195,7 +204,9 @@ class ParsedBatch:
             values=joined_values(mine.values, theirs.values, order),
             topics=both(mine.read_topics(), theirs.read_topics(), order) if mine._either(theirs, "topics") else None,
             parsed_keys=joined_values(mine.parsed_keys, theirs.parsed_keys, order),
-            has_other_keys=mine.has_other_keys or theirs.has_other_keys,
+            other_keys=np.concatenate([mine._is_other_key, theirs._is_other_key])[order]
+            if mine._either(theirs, "other_keys")
+            else None,
             headers=both(mine.read_headers(), theirs.read_headers(), order)
             if mine._either(theirs, "headers")
             else None,
@@ -208,6 +219,10 @@ class ParsedBatch:
 
     def _either(self, other: ParsedBatch, name: str) -> bool:
         return getattr(self, name) is not None or getattr(other, name) is not None
+
+    @property
+    def _is_other_key(self) -> Mask:
+        return np.zeros(len(self), np.bool_) if self.other_keys is None else self.other_keys
 
     # -- results ------------------------------------------------------------------------------------------------------
 
@@ -222,17 +237,24 @@ class ParsedBatch:
         return int(np.count_nonzero(self.is_tombstone))
 
     def by_topic(self) -> Iterator[Records]:
-        """Yield the records that have a value as they are to be routed, those of each topic together."""
-        present = np.flatnonzero(~self.is_tombstone).tolist()
+        """Yield the records that have a value as they are to be routed, those of each topic together.
+
+        Records whose key a transform changed come apart from those with the key that Kafka has.
+        """
+        is_other, present = self._is_other_key, ~self.is_tombstone
+        for has_other_keys in (False, True):
+            yield from self._of_topics(np.flatnonzero(present & (is_other == has_other_keys)).tolist(), has_other_keys)
+
+    def _of_topics(self, some: Sequence[int], has_other_keys: bool) -> Iterator[Records]:
         rows_of: dict[str, list[int]] = {}
         if self.topics is None:
-            rows_of[self.source.topic] = present
+            rows_of[self.source.topic] = [*some]
         else:
-            for row in present:
+            for row in some:
                 rows_of.setdefault(self.topics[row], []).append(row)
         for topic, rows in rows_of.items():
             if rows:
                 changed = self.select(rows)
-                keys = list(changed.key_bytes()) if changed.has_other_keys else None
+                keys = list(changed.key_bytes()) if has_other_keys else None
                 changes = RecordChanges(topic, changed.values, keys, changed.headers, changed.timestamps)
                 yield self.source.select(changed.places).changed(changes)
