@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,12 +15,15 @@ from floe_job.exceptions import TransformRefused
 from floe_job.source.messages import Headers
 from floe_job.source.record_batch import ParsedValues, RecordChanges, Records
 from floe_job.stages import TRANSFORM
-from floe_job.transform.columns import both, joined_values, some
+from floe_job.transform.columns import both, joined_values, objects_of, some
 from floe_job.transform.keys import key_bytes
 from floe_job.transform.readers import UNREAD, Readers
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 """Some of the records."""
+
+UNREAD_KEY: Final = object()
+"""A key that is not parsed yet, among some that transforms made."""
 
 REFUSED = TransformRefused.__name__
 """The error name of records that a transform refuses."""
@@ -76,9 +79,18 @@ class ParsedBatch:
         return replace(read, values=read.values.objects()) if isinstance(read.values, TypedColumns) else read
 
     def with_keys(self) -> ParsedBatch:
-        """Return the batch with its keys parsed, as columns where they are; records whose key cannot be are rejected."""
+        """Return the batch with its keys parsed, as columns where they are; records whose key cannot be are rejected.
+
+        Keys that a transform changed are not parsed.
+        """
         if self.parsed_keys is not None:
-            return self
+            if self.other_keys is None:
+                return self
+            unread = [key is UNREAD_KEY for key in objects_of(self.parsed_keys)]
+            if not any(unread):
+                return self
+            part, rest = self.parted(unread)
+            return replace(part, parsed_keys=None).with_keys().joined(rest)
         parsed = self.readers.keys(self.source, self.places)
         return replace(self, parsed_keys=parsed.values)._without(parsed.rejected)
 
@@ -195,15 +207,14 @@ class ParsedBatch:
         mine, theirs = self, other
         if (mine.values is None) != (theirs.values is None):
             mine, theirs = mine.with_values(), theirs.with_values()
-        if (mine.parsed_keys is None) != (theirs.parsed_keys is None):
-            mine, theirs = mine.with_keys(), theirs.with_keys()
+        has_keys = mine._either(theirs, "parsed_keys")
         order = np.argsort(np.array([*mine.places, *theirs.places], np.int64), kind="stable")
         return replace(
             mine,
             places=both(mine.places, theirs.places, order),
             values=joined_values(mine.values, theirs.values, order),
             topics=both(mine.read_topics(), theirs.read_topics(), order) if mine._either(theirs, "topics") else None,
-            parsed_keys=joined_values(mine.parsed_keys, theirs.parsed_keys, order),
+            parsed_keys=joined_values(mine._known_keys, theirs._known_keys, order) if has_keys else None,
             other_keys=np.concatenate([mine._is_other_key, theirs._is_other_key])[order]
             if mine._either(theirs, "other_keys")
             else None,
@@ -219,6 +230,10 @@ class ParsedBatch:
 
     def _either(self, other: ParsedBatch, name: str) -> bool:
         return getattr(self, name) is not None or getattr(other, name) is not None
+
+    @property
+    def _known_keys(self) -> Any:
+        return ParsedValues([UNREAD_KEY] * len(self)) if self.parsed_keys is None else self.parsed_keys
 
     @property
     def _is_other_key(self) -> Mask:
