@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -56,41 +57,57 @@ def written(
     op = part.column.field(OP)
     if op.null_count or not pa.types.is_large_string(op.type) or part.column.field(TS).type != pa.int64():
         return None
+    if part.column.field(SOURCE).null_count:
+        return None
     is_delete = pc.equal(op, "d").to_numpy(zero_copy_only=False)
     found = []
     for operation, mask in ((cdc.INSERT, ~is_delete), (cdc.DELETE, is_delete)):
         rows = np.flatnonzero(mask)
         for schema, some, key in keys.groups(part.places[rows]) if len(rows) else ():
             chosen = rows[some]
-            events = part.column if len(chosen) == len(part.column) else part.column.take(pa.array(chosen))
             places = part.places[chosen]
-            made = _columns(
-                pattern, change, events, operation, change.written(STATES[operation], schema), key, offsets[places]
-            )
+            events = _Chosen(part.column, None if len(chosen) == len(part.column) else pa.array(chosen))
+            rows_of_state = change.written(STATES[operation], schema)
+            made = _columns(pattern, change, events, operation, rows_of_state, key, offsets[places])
             if made is None:
                 return None
-            found.append(TypedPart(change.written(STATES[operation], schema).schema, places, made))
+            found.append(TypedPart(rows_of_state.schema, places, made))
     return found
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Some of the events of a column; ``rows``: None for all. Only what is read of them is copied."""
+
+    events: pa.StructArray
+    rows: pa.Array | None
+
+    def field(self, *path: str) -> pa.Array:
+        """Return a field; structs that it is in are not null."""
+        column = self.events
+        for name in path:
+            column = column.field(name)
+        return column if self.rows is None else column.take(self.rows)
 
 
 def _columns(
     pattern: str,
     change: TypedChange,
-    events: pa.StructArray,
+    events: _Chosen,
     operation: str,
     written: Written,
     key: pa.Array | None,
     offsets: Places,
 ) -> pa.Array | None:
-    row, times, source = events.field(STATES[operation]), events.field(TS), events.field(SOURCE)
-    if row.null_count or times.null_count or source.null_count or (key is not None and key.null_count):
+    row, times = events.field(STATES[operation]), events.field(TS)
+    if row.null_count or times.null_count or (key is not None and key.null_count):
         return None
     if any(row.field(name).null_count for name in written.defaults):
         return None
     span = pc.min_max(times).as_py()
     if span["min"] < -MAX_MILLIS or span["max"] > MAX_MILLIS:
         return None
-    database, table = source.field(change.database), source.field(TABLE)
+    database, table = events.field(SOURCE, change.database), events.field(SOURCE, TABLE)
     if pattern and (database.null_count or table.null_count):
         return None
     metadata = [
