@@ -36,8 +36,8 @@ class ParsedBatch:
     ``source``: the records as Kafka has them, which dead letters keep. ``places``: which of them are left, ascending.
     ``values``: None until a transform asks for them, then parsed; a value of None is a tombstone. ``topics``, ``headers``,
     ``timestamps`` (epoch ms): None as long as no transform changed them. ``parsed_keys``: None until a transform asks for
-    them; ``other_keys``: which of them one changed, None for none. ``rejected``: by their index in ``source``. ``filtered``: how many
-    were left out. ``readers``: what reads values and keys.
+    them; ``other_keys``: which of them one changed, None for none. ``rejected``: by their index in ``source``. ``filtered``:
+    how many were left out. ``readers``: what reads values and keys.
     """
 
     source: Records

@@ -158,9 +158,7 @@ class FieldPlan:
         if b"\\" not in text and not any(probe in text for probe in self._probes):
             return found
         for row, value in enumerate(values):
-            found[row] = any(probe in value for probe in self._probes) or (
-                b"\\" in value and _has_escaped_key(value)
-            )
+            found[row] = any(probe in value for probe in self._probes) or (b"\\" in value and _has_escaped_key(value))
         return found
 
 
