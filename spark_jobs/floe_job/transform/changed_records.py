@@ -49,11 +49,11 @@ class ChangedRecords:
 
     def set_value(self, row: int, value: Any, schema: ConnectSchema | None) -> None:
         """Give a record another value; None for a tombstone."""
-        self.values[row], self.schemas[row] = value, schema
+        self.values[row], self.schemas[row] = value, None if value is None else schema
 
     def set_key(self, row: int, key: Any, schema: ConnectSchema | None) -> None:
         """Give a record another key."""
-        self.keys[row], self.key_schemas[row] = key, schema
+        self.keys[row], self.key_schemas[row] = key, None if key is None else schema
         self._other_keys[row] = True
 
     def set_topic(self, row: int, topic: str) -> None:
