@@ -133,8 +133,8 @@ def check_ledger_routes(table: str, ledger: Ledger, slice_: Slice, ranges: Itera
         else:
             others = ledger.other_routes(r, route)
             remedy = (
-                "The connector was changed between a failed run and this one. Clear the failed run first, as its plan has "
-                "the old configuration. Then run again."
+                "The connector was changed between a failed run and this one. Put the old configuration back until a run "
+                "succeeds, then change it."
             )
         if others:
             msg = (

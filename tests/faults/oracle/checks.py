@@ -182,7 +182,7 @@ def _books_of_range(
     tombstones = sum(stamp is None for _, stamp in seen)
     if found_counts.get("tombstones", 0) != tombstones:
         yield f"{where}: {log} [{start}, {end}) has {tombstones} tombstones, the books have {found_counts}"
-    values = ("routed", "dead", "filtered", "dropped")
+    values = ("routed", "dead", "filtered", "filtered_by_transforms", "dropped")
     if sum(found_counts.get(name, 0) for name in values) != len(seen) - tombstones:
         yield f"{where}: {log} [{start}, {end}) has {len(seen) - tombstones} values, the books have {found_counts}"
 

@@ -116,7 +116,7 @@ def dead_of_books(
             yield f"{where}: {log} [{start}, {end}) has {unrouted.sum()} letters of no table, the books have {found_counts}"
         wanted = [evidence.meant(one.name, log) for one in evidence.tables]
         filtered = inside & ~unrouted & ~np.logical_or.reduce(wanted)
-        if found_counts.get("filtered", 0) != filtered.sum():
+        if sum(found_counts.get(name, 0) for name in ("filtered", "filtered_by_transforms")) != filtered.sum():
             yield f"{where}: {log} [{start}, {end}) has {filtered.sum()} records for no table, the books have {found_counts}"
         mine = evidence.dead.of(table, log)
         of_table += int((inside & mine).sum()) if mine is not None else 0
