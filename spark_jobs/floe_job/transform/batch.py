@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,9 +15,15 @@ from floe_job.exceptions import TransformRefused
 from floe_job.source.messages import Headers, Messages
 from floe_job.source.record_batch import ParsedValues, RecordChanges, Records
 from floe_job.stages import TRANSFORM
-from floe_job.transform.columns import both, joined_values, some
+from floe_job.transform.columns import both, joined_values, objects_of, some
 from floe_job.transform.keys import key_bytes
 from floe_job.transform.readers import UNREAD, Readers
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+"""Some of the records."""
+
+UNREAD_KEY: Final = object()
+"""A key that is not parsed yet, among some that transforms made."""
 
 REFUSED = TransformRefused.__name__
 """The error name of records that a transform refuses."""
@@ -30,8 +36,8 @@ class ParsedBatch:
     ``source``: the records as Kafka has them, which dead letters keep. ``places``: which of them are left, ascending.
     ``values``: None until a transform asks for them, then parsed; a value of None is a tombstone. ``topics``, ``headers``,
     ``timestamps`` (epoch ms): None as long as no transform changed them. ``parsed_keys``: None until a transform asks for
-    them; ``has_other_keys``: whether one changed them. ``rejected``: by their index in ``source``. ``filtered``: how many
-    were left out. ``readers``: what reads values and keys.
+    them; ``other_keys``: which of them one changed, None for none. ``rejected``: by their index in ``source``.
+    ``filtered``: how many were left out. ``readers``: what reads values and keys.
     """
 
     source: Records
@@ -39,7 +45,7 @@ class ParsedBatch:
     values: Any = None
     topics: Sequence[str] | None = None
     parsed_keys: Any = None
-    has_other_keys: bool = False
+    other_keys: Mask | None = None
     headers: Sequence[Headers | None] | None = None
     timestamps: Sequence[int | None] | None = None
     rejected: tuple[Rejected, ...] = ()
@@ -73,9 +79,18 @@ class ParsedBatch:
         return replace(read, values=read.values.objects()) if isinstance(read.values, TypedColumns) else read
 
     def with_keys(self) -> ParsedBatch:
-        """Return the batch with its keys parsed, as columns where they are; records whose key cannot be are rejected."""
+        """Return the batch with its keys parsed, as columns where they are; records whose key cannot be are rejected.
+
+        Keys that a transform changed are not parsed.
+        """
         if self.parsed_keys is not None:
-            return self
+            if self.other_keys is None:
+                return self
+            unread = [key is UNREAD_KEY for key in objects_of(self.parsed_keys)]
+            if not any(unread):
+                return self
+            part, rest = self.parted(unread)
+            return replace(part, parsed_keys=None).with_keys().joined(rest)
         parsed = self.readers.keys(self.source, self.places)
         return replace(self, parsed_keys=parsed.values)._without(parsed.rejected)
 
@@ -123,12 +138,14 @@ class ParsedBatch:
 
     def key_bytes(self) -> Sequence[bytes | None]:
         """Return the current key of each in bytes; a key that a transform changed is written as text or else as JSON."""
-        if not self.has_other_keys:
-            return self.source_messages.keys()
-        return [key_bytes(key) for key in self.parsed_keys]
+        own = self.source_messages.keys()
+        if self.other_keys is None:
+            return own
+        changed = zip(self.other_keys.tolist(), own, self.parsed_keys, strict=True)
+        return [key_bytes(key) if is_other else bytes_ for is_other, bytes_, key in changed]
 
     @property
-    def is_tombstone(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def is_tombstone(self) -> Mask:
         """Whether each has no value now."""
         if isinstance(self.values, TypedColumns):
             return ~self.values.present
@@ -143,14 +160,17 @@ class ParsedBatch:
     def changed(self, **columns: Any) -> ParsedBatch:
         """Return the batch with other ``values``, ``topics``, ``keys``, ``headers`` or ``timestamps``, one for each record.
 
-        Values and keys that are a plain list have no schemas. Raises ValueError for a column of another length.
+        Values and keys that are a plain list have no schemas. ``other_keys``: which of ``keys`` are others; all by default.
+        Raises ValueError for a column of another length.
         """
         wrong = {name: len(column) for name, column in columns.items() if len(column) != len(self)}
         if wrong:
             problem = f"a transform gave {wrong} for {len(self)} records"
             raise ValueError(problem)
         if "keys" in columns:
-            columns |= {"parsed_keys": columns.pop("keys"), "has_other_keys": True}
+            given = columns.get("other_keys", np.ones(len(self), np.bool_))
+            known = given if self.other_keys is None else self.other_keys | given
+            columns |= {"parsed_keys": columns.pop("keys"), "other_keys": known}
         for name in columns.keys() & {"values", "parsed_keys"}:
             if not isinstance(columns[name], ParsedValues | TypedColumns):
                 columns[name] = ParsedValues(columns[name])
@@ -175,6 +195,7 @@ class ParsedBatch:
             values=None if self.values is None else self.values.select(rows),
             topics=some(self.topics, rows),
             parsed_keys=None if self.parsed_keys is None else self.parsed_keys.select(rows),
+            other_keys=None if self.other_keys is None else self.other_keys[np.asarray(rows, np.int64)],
             headers=some(self.headers, rows),
             timestamps=some(self.timestamps, rows),
         )
@@ -192,16 +213,17 @@ class ParsedBatch:
         mine, theirs = self, other
         if (mine.values is None) != (theirs.values is None):
             mine, theirs = mine.with_values(), theirs.with_values()
-        if (mine.parsed_keys is None) != (theirs.parsed_keys is None):
-            mine, theirs = mine.with_keys(), theirs.with_keys()
+        has_keys = mine._either(theirs, "parsed_keys")
         order = np.argsort(np.array([*mine.places, *theirs.places], np.int64), kind="stable")
         return replace(
             mine,
             places=both(mine.places, theirs.places, order),
             values=joined_values(mine.values, theirs.values, order),
             topics=both(mine.read_topics(), theirs.read_topics(), order) if mine._either(theirs, "topics") else None,
-            parsed_keys=joined_values(mine.parsed_keys, theirs.parsed_keys, order),
-            has_other_keys=mine.has_other_keys or theirs.has_other_keys,
+            parsed_keys=joined_values(mine._known_keys, theirs._known_keys, order) if has_keys else None,
+            other_keys=np.concatenate([mine._is_other_key, theirs._is_other_key])[order]
+            if mine._either(theirs, "other_keys")
+            else None,
             headers=both(mine.read_headers(), theirs.read_headers(), order)
             if mine._either(theirs, "headers")
             else None,
@@ -214,6 +236,14 @@ class ParsedBatch:
 
     def _either(self, other: ParsedBatch, name: str) -> bool:
         return getattr(self, name) is not None or getattr(other, name) is not None
+
+    @property
+    def _known_keys(self) -> Any:
+        return ParsedValues([UNREAD_KEY] * len(self)) if self.parsed_keys is None else self.parsed_keys
+
+    @property
+    def _is_other_key(self) -> Mask:
+        return np.zeros(len(self), np.bool_) if self.other_keys is None else self.other_keys
 
     # -- results ------------------------------------------------------------------------------------------------------
 
@@ -228,17 +258,24 @@ class ParsedBatch:
         return int(np.count_nonzero(self.is_tombstone))
 
     def by_topic(self) -> Iterator[Records]:
-        """Yield the records that have a value as they are to be routed, those of each topic together."""
-        present = np.flatnonzero(~self.is_tombstone).tolist()
+        """Yield the records that have a value as they are to be routed, those of each topic together.
+
+        Records whose key a transform changed come apart from those with the key that Kafka has.
+        """
+        is_other, present = self._is_other_key, ~self.is_tombstone
+        for has_other_keys in (False, True):
+            yield from self._of_topics(np.flatnonzero(present & (is_other == has_other_keys)).tolist(), has_other_keys)
+
+    def _of_topics(self, some: Sequence[int], has_other_keys: bool) -> Iterator[Records]:
         rows_of: dict[str, list[int]] = {}
         if self.topics is None:
-            rows_of[self.source.topic] = present
+            rows_of[self.source.topic] = [*some]
         else:
-            for row in present:
+            for row in some:
                 rows_of.setdefault(self.topics[row], []).append(row)
         for topic, rows in rows_of.items():
             if rows:
                 changed = self.select(rows)
-                keys = list(changed.key_bytes()) if changed.has_other_keys else None
+                keys = list(changed.key_bytes()) if has_other_keys else None
                 changes = RecordChanges(topic, changed.values, keys, changed.headers, changed.timestamps)
                 yield self.source.select(changed.places).changed(changes)

@@ -30,7 +30,7 @@ class ChangedRecords:
         keys = [] if batch.parsed_keys is None else objects_of(batch.parsed_keys)
         self.keys: list[Any] = list(keys)
         self.key_schemas: list[ConnectSchema | None] = list(schemas_of(keys))
-        self._has_other_keys = False
+        self._other_keys = np.zeros(len(batch), np.bool_)
         self._topics: dict[int, str] = {}
         self._headers: dict[int, Headers] = {}
 
@@ -49,12 +49,12 @@ class ChangedRecords:
 
     def set_value(self, row: int, value: Any, schema: ConnectSchema | None) -> None:
         """Give a record another value; None for a tombstone."""
-        self.values[row], self.schemas[row] = value, schema
+        self.values[row], self.schemas[row] = value, None if value is None else schema
 
     def set_key(self, row: int, key: Any, schema: ConnectSchema | None) -> None:
         """Give a record another key."""
-        self.keys[row], self.key_schemas[row] = key, schema
-        self._has_other_keys = True
+        self.keys[row], self.key_schemas[row] = key, None if key is None else schema
+        self._other_keys[row] = True
 
     def set_topic(self, row: int, topic: str) -> None:
         """Give a record another topic."""
@@ -69,8 +69,8 @@ class ChangedRecords:
 
     def _result(self) -> ParsedBatch:
         changes: dict[str, Any] = {"values": _with_schemas(self.values, self.schemas)}
-        if self._has_other_keys:
-            changes["keys"] = _with_schemas(self.keys, self.key_schemas)
+        if self._other_keys.any():
+            changes |= {"keys": _with_schemas(self.keys, self.key_schemas), "other_keys": self._other_keys}
         if self._topics:
             changes["topics"] = [self._topics.get(row, own) for row, own in enumerate(self._batch.read_topics())]
         if self._headers:

@@ -154,7 +154,8 @@ class EachValue:
                     found[row] = self.change.plain(value, origin)
                 else:
                     changed = self._typed_of(schema)
-                    found[row], found_schemas[row] = changed.change(value, origin), changed.schema
+                    made_value = changed.change(value, origin)
+                    found[row], found_schemas[row] = made_value, None if made_value is None else changed.schema
             except TransformRefused as error:
                 refused[row] = error.reason
         is_typed = isinstance(values, TypedValues)

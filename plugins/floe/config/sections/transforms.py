@@ -55,9 +55,16 @@ def split_chain(specs: Sequence[TransformSpec]) -> tuple[Sequence[TransformSpec]
 def routing_steps(specs: Sequence[TransformSpec], by: By, name: str) -> list[dict[str, Any]]:
     """Return as JSON the part of a chain that decides where records go: up to the last such transform, or nothing.
 
-    ``by``, ``name``: what records are routed by, see ``TransformOptions.changes_routing``.
+    ``by``, ``name``: what records are routed by, see ``TransformOptions.changes_routing``. A transform that adds columns
+    decides too, if it has to write the field into records before they are routed.
     """
-    end = next((i for i in range(len(specs), 0, -1) if specs[i - 1].options.changes_routing(by, name)), 0)
+    whole = len(split_chain(specs)[0])
+
+    def decides(place: int) -> bool:
+        options = specs[place].options
+        return options.changes_routing(by, name) or (by == "field" and place < whole and name in options.columns)
+
+    end = next((i for i in range(len(specs), 0, -1) if decides(i - 1)), 0)
     return [spec.to_json() for spec in specs[:end]]
 
 
@@ -115,6 +122,12 @@ def read_transforms(settings: Settings, allowed: AllowedModules = NO_MODULES) ->
     specs = [_read_transform(settings, name, owned[name], predicates, allowed) for name in unique]
     read = tuple(spec for spec in specs if spec is not None)
     _check_columns(settings, read)
+    settings.warnings.extend(
+        f"transform {spec.alias!r} makes rows of updates and deletes with a column _cdc: they are appended, "
+        "floe has no upserts yet"
+        for spec in read
+        if spec.options.writes_changes
+    )
     return read
 
 

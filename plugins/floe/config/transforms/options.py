@@ -62,6 +62,11 @@ class TransformOptions:
         return True
 
     @property
+    def writes_changes(self) -> bool:
+        """Whether it makes rows of updates and deletes, with a column ``_cdc``."""
+        return False
+
+    @property
     def source_columns(self) -> SourceColumnNames | None:
         """Where it writes topic, partition and offset of the record, if it does."""
         return None

@@ -61,8 +61,8 @@ class FieldPlan:
 
     @classmethod
     def of(cls, schema: Schema, rules: ColumnRules, changes: Sequence[ValueChange]) -> FieldPlan | None:
-        """Return the plan of some transforms; None where they cannot be applied to columns."""
-        if rules.case_insensitive:
+        """Return the plan of some transforms; None where they cannot be applied to columns, or there are none."""
+        if rules.case_insensitive or not schema.fields:
             return None
         columns = {field.name: Demand(field.name, field.field_type) for field in schema.fields}
         demands: Demands | None = Demands(columns, rules.evolve, hidden=rules.injected)
@@ -102,11 +102,11 @@ class FieldPlan:
             column, wrong = demand.make(records)
             if wrong is not None:
                 bad |= wrong
-        elif demand.field is None:
-            column = pa.nulls(len(records), field.type)
-        else:
+        elif demand.field is not None:
             column = read.column(demand.field).combine_chunks()
-        for op in demand.ops:
+        else:
+            column = pa.nulls(len(records), field.type)
+        for op in demand.ops if demand.make is not None or demand.field is not None else ():  # null stays null
             column, wrong = op(column)
             if wrong is not None:
                 bad |= wrong
@@ -158,9 +158,7 @@ class FieldPlan:
         if b"\\" not in text and not any(probe in text for probe in self._probes):
             return found
         for row, value in enumerate(values):
-            found[row] = any(probe in value for probe in self._probes) or (
-                b"\\" in value and _has_escaped_key(value)
-            )
+            found[row] = any(probe in value for probe in self._probes) or (b"\\" in value and _has_escaped_key(value))
         return found
 
 

@@ -19,7 +19,7 @@ from floe_job.convert.typed.whole.reader import batch_of
 from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
 from floe_job.exceptions import Malformed, OwnTransformFailed
 from floe_job.source.record_batch import ParsedValues
-from floe_job.transform.batch import ParsedBatch
+from floe_job.transform.batch import Mask, ParsedBatch
 from floe_job.transform.own.answer import Answer, WrongAnswer, checked
 from floe_job.transform.own.arrow_schema import schema_of
 from floe_job.transform.own.batch import HEADERS, TIMESTAMP, Batch
@@ -139,7 +139,11 @@ class _Outcome:
     def applied(self) -> ParsedBatch:
         """Return the batch as the class left it."""
         batch = self._batch
-        columns = {f"{name}s" if name != "headers" else name: self._column(name) for name in self._changed}
+        columns: dict[str, Any] = {
+            f"{name}s" if name != "headers" else name: self._column(name) for name in self._changed
+        }
+        if "keys" in columns:
+            columns["other_keys"] = self._rows_with("key")
         made = batch.changed(values=self._values(), **columns)
         kept = self._kept.copy()
         kept[list(self._refused)] = True
@@ -152,6 +156,12 @@ class _Outcome:
             for row, entry in zip(rows.tolist(), entries, strict=True):
                 column[row] = entry
         return column
+
+    def _rows_with(self, name: str) -> Mask:
+        """Return the rows for which a column was returned."""
+        found = np.zeros(len(self._batch), np.bool_)
+        found[np.concatenate([rows for rows, _ in self._changed[name]])] = True
+        return found
 
     def _values(self) -> Any:
         if not isinstance(self._batch.values, TypedColumns):

@@ -42,9 +42,10 @@ def _fate(one: Answer | Outcome) -> str:
 
 
 def _parts(java: Answer, floe: Outcome) -> Iterator[str]:
-    for name in ("topic", "timestamp", "headers"):
+    for name in ("topic", "timestamp"):
         if java[name] != floe[name]:
             yield f"{name}: Java {_shown(java[name])}, floe {_shown(floe[name])}"
+    yield from _paths("headers", java["headers"], floe["headers"])
     if "bytes" not in floe["key"]:
         yield from _paths("key", _value(java["key"]), _value(floe["key"]))
     elif not java["is_own_key"]:

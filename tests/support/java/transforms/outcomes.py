@@ -69,7 +69,7 @@ def _outcomes(batch: ParsedBatch) -> Iterator[tuple[int, Outcome]]:
     yield from ((place, {"filtered": True}) for place in gone)
     yield from ((one.index, {"refused": one.reason, "stage": one.stage}) for one in batch.rejected)
     own = batch.source.messages.select(batch.places).keys()
-    keys = _written(batch.parsed_keys) if batch.has_other_keys else [{"bytes": _hex(key)} for key in own]
+    keys = _written(batch.parsed_keys) if batch.other_keys is not None else [{"bytes": _hex(key)} for key in own]
     columns = (batch.read_topics(), batch.read_timestamps(), keys, _written(batch.values), batch.read_headers())
     for place, topic, timestamp, key, value, headers in zip(batch.places, *columns, strict=True):
         written = [[name, _hex(one)] for name, one in headers or ()]

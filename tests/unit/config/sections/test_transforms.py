@@ -246,3 +246,13 @@ def test_a_column_needs_a_name_that_can_be_read(problems, keys):
 def test_no_value_is_written_out_in_full(problems):
     for problem in problems(external_field="x" * 5000) + problems(type="x" * 5000):
         assert len(problem) < 500
+
+
+@pytest.mark.parametrize("name", ["DebeziumTransform", "DmsTransform"])
+def test_rows_of_deletes_are_appended_with_a_warning(connector, name):
+    kind = {"transforms": "cdc", "transforms.cdc.type": f"org.apache.iceberg.connect.transforms.{name}"}
+    keys = {"key.converter": "org.apache.kafka.connect.storage.StringConverter"}
+    (warning,) = [one for one in connector({**kind, **keys}).warnings if "cdc" in one]
+    assert warning == (
+        "transform 'cdc' makes rows of updates and deletes with a column _cdc: they are appended, floe has no upserts yet"
+    )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from floe.config.properties import Properties
+from floe.config.sections.transforms import routing_steps
 from floe.config.transforms.kafka.field_path import split_path
 from floe.config.transforms.registry import TRANSFORMS
-from tests.support.job.transforms import transform
+from tests.support.job.transforms import metadata, transform
 
 
 def problems_of(kind: str, **keys: str) -> list[str]:
@@ -129,3 +130,11 @@ def test_topics_are_renamed_by_routers_alone() -> None:
     assert {"RegexRouter", "TimestampRouter"} <= renaming
     assert transform("RegexRouter", regex="a", replacement="b").options.renames_topic
     assert not transform("ValueToKey", fields="a").options.renames_topic
+
+
+def test_routing_changes_with_metadata_written_into_records() -> None:
+    """Kafka's metadata decides the route where another transform behind it makes it a field of the records."""
+    added, behind = metadata("m", nested=True), transform("SetSchemaMetadata$Value", schema_name="n")
+    assert [step["type"] for step in routing_steps([added, behind], "field", "m")] == [added.type]
+    assert routing_steps([added, behind], "field", "x") == []
+    assert routing_steps([behind, added], "field", "m") == routing_steps([added], "field", "m") == []

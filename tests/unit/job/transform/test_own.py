@@ -110,7 +110,7 @@ def test_class_changes_topic_key_headers_and_time(run: Run) -> None:
 
 def test_what_class_leaves_alone_stays_unread(run: Run) -> None:
     done = run("return batch", [{"id": 1}, None])
-    assert (done.topics, done.headers, done.timestamps, done.has_other_keys) == (None, None, None, False)
+    assert (done.topics, done.headers, done.timestamps, done.other_keys) == (None, None, None, None)
 
 
 def test_filtered_and_refused_rows_are_counted_once(run: Run) -> None:

@@ -24,6 +24,10 @@ class DebeziumChange(TransformOptions):
     def renames_topic(self) -> bool:
         return False
 
+    @property
+    def writes_changes(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True)
 class DmsChange(TransformOptions):
@@ -32,6 +36,10 @@ class DmsChange(TransformOptions):
     @property
     def renames_topic(self) -> bool:
         return False
+
+    @property
+    def writes_changes(self) -> bool:
+        return True
 
 
 def _read_debezium(problems: list[str], prefix: str, keys: Properties) -> DebeziumChange:
