@@ -48,9 +48,9 @@ class NewDocumentStates:
             if self._options.headers:
                 made = self._of_tombstones if value is None else added_headers(self._options.headers, value, schema)
                 records.set_headers(row, with_headers(headers[row], made))
+            key = change.key_document(records.keys[row])
             if value is not None and schema is not None and not is_event(schema):
                 return
-            key = change.key_document(records.keys[row])
             document = self._row(value, schema, key)
             if document is None:
                 records.leave_out(row)
