@@ -13,6 +13,7 @@ from floe_job.transform.debezium.located import locate
 from floe_job.transform.debezium.outcome import AFTER, BEFORE, DELETED, Outcome
 from floe_job.transform.debezium.rows import Rows, routed
 from floe_job.transform.required import required_struct
+from floe_job.transform.struct_fields import default_of
 
 SUFFIX = ".Envelope"
 """How the schemas of change events are named at the end."""
@@ -89,7 +90,7 @@ class TypedEvents:
     def _state(self, event: dict[str, Any], name: str) -> Any:
         inner = self._required(name)
         value = event[name]
-        return inner.default if value is None and inner.has_default else value
+        return default_of(inner) if value is None else value
 
     def _required(self, name: str) -> ConnectSchema:
         if name not in self.fields:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from floe.config.transforms.debezium.deletes import Deletes
 from floe.config.transforms.debezium.new_record_state import NewRecordState
-from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
+from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.debezium.located import Located, locate
 from floe_job.transform.debezium.outcome import DELETED, OP
 from floe_job.transform.required import required_struct, shown
-from floe_job.types.typed_values import Meant
+from floe_job.transform.struct_fields import defaults_of, filled, in_java, struct_like
 
 _NESTED: Final = (Kind.STRUCT, Kind.MAP)
 _FLAG: Final = ConnectSchema(Kind.STRING, optional=True)
@@ -51,9 +50,11 @@ class Rows:
         added = tuple(one for one in located if one.schema.kind not in _NESTED)
         absent = tuple(one for one in located if one.schema.kind in _NESTED)
         fields = (*own, *((one.name, one.schema) for one in added))
-        refuse_twice(name for name, _ in fields)
-        made = replace(inner, optional=False, default=ABSENT, fields=fields)
-        defaults = defaults_of(inner) if is_rewritten and options.fills_defaults else {}
+        if any(not name for name, _ in fields):
+            problem = "the row would have a field without a name"
+            raise TransformRefused(problem)
+        made = struct_like(inner, fields, optional=False)
+        defaults = defaults_of(inner, is_on=is_rewritten and options.fills_defaults)
         names = tuple(name for name, _ in inner.fields)
         return cls(made, names, flag if is_rewritten else None, added, absent, defaults)
 
@@ -63,7 +64,7 @@ class Rows:
             if one.value(event) is not None:
                 problem = f"add.fields names {one.field!r}, which has fields of its own: name one of these"
                 raise TransformRefused(problem)
-        made = {name: self.defaults.get(name) if state[name] is None else state[name] for name in self.names}
+        made = filled({name: state[name] for name in self.names}, self.defaults)
         if self.flag is not None:
             made[DELETED] = self.flag
         for one in self.added:
@@ -71,25 +72,9 @@ class Rows:
         return made
 
 
-def defaults_of(schema: ConnectSchema) -> dict[str, Any]:
-    """Return the defaults of a struct's fields that are not null."""
-    return {name: one.default for name, one in schema.fields if one.has_default and one.default is not None}
-
-
-def refuse_twice(names: Any) -> None:
-    """Raise TransformRefused for a name that is there twice, or empty."""
-    for name, count in Counter(names).items():
-        if count > 1:
-            problem = f"the row would have the field {shown(name)} twice"
-            raise TransformRefused(problem)
-        if not name:
-            problem = "the row would have a field without a name"
-            raise TransformRefused(problem)
-
-
 def routed(value: Any) -> str | None:
     """Return the topic that a field names; None where it is null or blank. Raises TransformRefused for what is no text."""
-    text = value.raw if isinstance(value, Meant) else value
+    text = in_java(value)
     if text is None:
         return None
     if not isinstance(text, str):

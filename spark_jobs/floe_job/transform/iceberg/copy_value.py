@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from floe.config.transforms.iceberg.copy_value import CopyValue
-from floe_job.connect.schema import ABSENT, ConnectSchema
+from floe_job.connect.schema import ConnectSchema
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.required import required_object, required_struct
+from floe_job.transform.struct_fields import defaults_of, filled, has_filled, struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 
 PURPOSE = "a copy"
@@ -31,25 +31,24 @@ class CopyValueChange(ValueChange):
     def typed(self, schema: ConnectSchema) -> Changed:
         """Copy a field of structs; fields that are null get their defaults."""
         made = self._schema(schema)
-        defaults = _defaults(schema)
+        defaults = defaults_of(schema)
 
         def change(value: Any, origin: Origin | None) -> Any:
-            filled = {name: defaults.get(name) if entry is None else entry for name, entry in value.items()}
-            return {**filled, self._target: filled[self._source]}
+            made = filled(value, defaults)
+            return {**made, self._target: made[self._source]}
 
         return Changed(made, change)
 
     def columns(self, schema: ConnectSchema) -> ChangedColumns | None:
         """Copy the column; not where a default has to be filled in."""
         made = self._schema(schema)
-        defaults = _defaults(schema)
+        defaults = defaults_of(schema)
 
         def change(column: pa.Array, origins: Callable[[], Origins]) -> pa.Array | None:
-            if any(column.field(name).null_count for name in defaults):
+            if has_filled(column, schema, defaults):
                 return None
-            arrays = [*(column.field(index) for index in range(len(schema.fields))), column.field(self._source)]
-            fields = [pa.field(name, array.type) for (name, _), array in zip(made.fields, arrays, strict=True)]
-            return pa.StructArray.from_arrays(arrays, fields=fields)
+            arrays = [column.field(index) for index in range(len(schema.fields))]
+            return struct_column(made, [*arrays, column.field(self._source)])
 
         return ChangedColumns(made, change)
 
@@ -63,8 +62,4 @@ class CopyValueChange(ValueChange):
             problem = f"the struct has a field {self._target!r} already, which would get the copy"
             raise TransformRefused(problem)
         made = (*schema.fields, (self._target, fields[self._source]))
-        return replace(schema, optional=False, default=ABSENT, fields=made)
-
-
-def _defaults(schema: ConnectSchema) -> dict[str, Any]:
-    return {name: one.default for name, one in schema.fields if one.has_default and one.default is not None}
+        return struct_like(schema, made, optional=False)

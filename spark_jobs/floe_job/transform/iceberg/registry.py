@@ -7,6 +7,7 @@ from typing import Final
 from floe.config.transforms.iceberg.change_data import DebeziumChange, DmsChange
 from floe.config.transforms.iceberg.copy_value import CopyValue
 from floe.config.transforms.iceberg.json_to_map import JsonToMap
+from floe.config.transforms.iceberg.mongo_change import MongoChange
 from floe.config.transforms.options import TransformOptions
 from floe_job.transform.base import Reads
 from floe_job.transform.family import Family
@@ -14,6 +15,7 @@ from floe_job.transform.iceberg.copy_value import CopyValueChange
 from floe_job.transform.iceberg.debezium import DebeziumChanges
 from floe_job.transform.iceberg.dms import DmsChanges
 from floe_job.transform.iceberg.json_to_map import JsonMaps
+from floe_job.transform.iceberg.mongo import MongoChanges
 from floe_job.transform.value_change import EachValue
 
 ICEBERG: Final[dict[type[TransformOptions], Family]] = {
@@ -21,4 +23,5 @@ ICEBERG: Final[dict[type[TransformOptions], Family]] = {
     DmsChange: Family(DmsChanges),
     CopyValue: Family(lambda options: EachValue(CopyValueChange(options)), reads=Reads.COLUMNS),
     JsonToMap: Family(JsonMaps),
+    MongoChange: Family(MongoChanges),
 }

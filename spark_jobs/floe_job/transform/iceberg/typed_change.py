@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from floe_job.connect import logical
-from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
+from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.iceberg import cdc
 from floe_job.transform.required import required_struct, shown
-from floe_job.types.typed_values import Meant, Moment
+from floe_job.transform.struct_fields import default_of, defaults_of, filled, in_java, struct_like
+from floe_job.types.typed_values import Moment
 
 MAX_MILLIS: Final = (2**63 - 1) // 1000
 """Milliseconds since 1970, of which floe holds the microseconds."""
@@ -52,7 +52,7 @@ class TypedChange:
         self, pattern: str, event: dict[str, Any], offset: int, key: Any, key_schema: Any
     ) -> tuple[Any, ConnectSchema]:
         """Return an event as it is written, and its schema. Raises TransformRefused."""
-        op = self._field(OP).default if event[OP] is None and self._field(OP).has_default else event[OP]
+        op = default_of(self._field(OP)) if event[OP] is None else event[OP]
         if op is None:
             problem = f"{OP!r} of the event is null, and has to say what kind of change it is"
             raise TransformRefused(problem)
@@ -70,7 +70,7 @@ class TypedChange:
         if row is None and written.names:
             problem = f"{state!r} of the event is null, and the operation is {shown(op)}"
             raise TransformRefused(problem)
-        made = {name: written.defaults.get(name) if row[name] is None else row[name] for name in written.names}
+        made = filled({name: row[name] for name in written.names}, written.defaults)
         made[cdc.CDC] = metadata
         return made, written.schema
 
@@ -104,14 +104,11 @@ class Written(NamedTuple):
             problem = f"the row has a field {cdc.CDC!r} already"
             raise TransformRefused(problem)
         fields = (*state.fields, (cdc.CDC, cdc.cdc_schema(key)))
-        defaults = {name: one.default for name, one in state.fields if one.has_default and one.default is not None}
-        return cls(replace(state, optional=False, default=ABSENT, fields=fields), names, defaults)
+        return cls(struct_like(state, fields, optional=False), names, defaults_of(state))
 
 
 def _moment(millis: Any) -> Moment:
-    if isinstance(millis, Moment) and millis.raw is not None:  # a time that only Avro's schema names: Java has a number
-        millis = millis.raw
-    millis = millis.raw if isinstance(millis, Meant) else millis
+    millis = in_java(millis)
     if type(millis) is not int or abs(millis) > MAX_MILLIS:
         problem = f"{TS!r} of the event is {shown(millis)}, and has to be a time in milliseconds"
         raise TransformRefused(problem)
@@ -119,5 +116,5 @@ def _moment(millis: Any) -> Moment:
 
 
 def _text(value: Any) -> str | None:
-    text = value.raw if isinstance(value, Meant) else value
+    text = in_java(value)
     return None if text is None else str(text)

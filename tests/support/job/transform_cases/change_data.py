@@ -46,6 +46,10 @@ CHANGE_CASES = {
         dropped=(event("t"),),
         plain=EVENTS,
     ),
+    "documents": Case(
+        transform("ExtractNewDocumentState", delete_tombstone_handling_mode="drop", flatten_struct="true"),
+    ),
+    "sink-documents": Case(transform("MongoDebeziumTransform"), bad=("text", {}), plain=()),
     "sink-debezium": Case(
         transform("DebeziumTransform", cdc_target_pattern="lake.{db}_{table}"),
         bad=("text", {"op": None}, {"op": "c", "after": {}}, event("c", after={}) | {"source": None}),

@@ -1,0 +1,1 @@
+"""Documents of MongoDB: from Extended JSON to structs with schemas."""

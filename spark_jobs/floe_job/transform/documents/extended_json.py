@@ -1,0 +1,273 @@
+"""Documents of MongoDB out of Extended JSON, as its Java driver reads them: the canonical form, the relaxed and the old one.
+
+What the driver takes and JSON is not, such as ``ObjectId("…")`` and names without quotes, is refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final, NoReturn
+from uuid import UUID
+
+from floe_job.convert.json.parse import MAX_DEPTH, too_deep
+from floe_job.exceptions import TransformRefused
+from floe_job.transform.documents.bson import Bson, Document, Kind
+from floe_job.transform.documents.dates import millis_of
+from floe_job.transform.required import shown
+from floe_job.types.number_tokens import decimal_of_text
+
+_INT32, _INT64 = 2**31, 2**63
+_INTEGER: Final = re.compile(r"[+-]?\d{1,19}", re.ASCII)
+_OBJECT_ID: Final = re.compile(r"[0-9a-fA-F]{24}")
+_WORDS: Final = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf", "+Infinity": "inf"}
+_MAX_DIGITS, _MIN_EXPONENT, _MAX_EXPONENT = 34, -6176, 6111
+"""What a decimal of 128 bits holds."""
+
+Pairs = list[tuple[str, Any]]
+
+
+def parse_document(text: str) -> Document:
+    """Read a document. Raises TransformRefused for a text that is none."""
+    raw = text.encode("utf-8", "surrogatepass")
+    if too_deep(raw):
+        problem = f"a document has more than {MAX_DEPTH} documents and arrays inside one another"
+        raise TransformRefused(problem)
+    try:
+        found = _DECODER.decode(text)
+    except (ValueError, RecursionError) as error:
+        problem = f"{shown(text)} is no document of MongoDB in Extended JSON: {error}"
+        raise TransformRefused(problem) from error
+    if not isinstance(found, Bson) or found.kind is not Kind.DOCUMENT:
+        problem = f"{shown(text)} is no document of MongoDB"
+        raise TransformRefused(problem)
+    document: Document = found.value
+    return document
+
+
+def _object(pairs: Pairs) -> Bson:
+    """Make a value of an object: the first name says whether it is one of Extended JSON."""
+    if pairs and pairs[0][0] in _SPECIAL:
+        found = _SPECIAL[pairs[0][0]](pairs)
+        if found is not None:
+            return found
+    return Bson(Kind.DOCUMENT, {name: _value(value) for name, value in pairs})
+
+
+def _value(value: Any) -> Bson:
+    if isinstance(value, Bson):
+        return value
+    if isinstance(value, list):
+        return Bson(Kind.ARRAY, [_value(one) for one in value])
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _integer(value)
+    return Bson(_PLAIN[type(value)], value)
+
+
+_PLAIN: Final = {type(None): Kind.NULL, bool: Kind.BOOLEAN, str: Kind.STRING, float: Kind.DOUBLE}
+
+
+def _integer(value: int) -> Bson:
+    if not -_INT64 <= value < _INT64:
+        problem = "an integer has more than 64 bits"
+        raise ValueError(problem)
+    return Bson(Kind.INT32 if -_INT32 <= value < _INT32 else Kind.INT64, value)
+
+
+def _int(token: str) -> int:
+    if len(token) > 20:
+        problem = "an integer has more than 64 bits"
+        raise ValueError(problem)
+    return int(token)
+
+
+def _refuse_constant(token: str) -> NoReturn:
+    problem = f"{token} is no number of JSON"
+    raise ValueError(problem)
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_int=_int, parse_constant=_refuse_constant)
+
+
+# -- values of Extended JSON --------------------------------------------------------------------------------------------
+
+
+def _only(pairs: Pairs) -> Any:
+    if len(pairs) != 1:
+        problem = f"{pairs[0][0]} has other fields beside it"
+        raise ValueError(problem)
+    return pairs[0][1]
+
+
+def _text(pairs: Pairs) -> str:
+    value = _only(pairs)
+    if not isinstance(value, str):
+        problem = f"{pairs[0][0]} has to be a text"
+        raise ValueError(problem)
+    return value
+
+
+def _texts(value: Any, *names: str) -> list[str] | None:
+    """Return the texts of an object with just these names, in their order; None for another."""
+    fields = value.value if isinstance(value, Bson) and value.kind is Kind.DOCUMENT else None
+    if fields is None or set(fields) != set(names) or any(one.kind is not Kind.STRING for one in fields.values()):
+        return None
+    return [fields[name].value for name in names]
+
+
+def _whole_number(bits: int, kind: Kind) -> Callable[[Pairs], Bson]:
+    def make(pairs: Pairs) -> Bson:
+        text = _text(pairs)
+        if not _INTEGER.fullmatch(text) or not -(1 << bits) <= int(text) < 1 << bits:
+            problem = f"{shown(text)} is no integer of {bits + 1} bits"
+            raise ValueError(problem)
+        return Bson(kind, int(text))
+
+    return make
+
+
+def _double(pairs: Pairs) -> Bson:
+    text = _text(pairs)
+    if text not in _WORDS and decimal_of_text(text) is None:
+        problem = f"{shown(text)} is no number"
+        raise ValueError(problem)
+    return Bson(Kind.DOUBLE, float(_WORDS.get(text, text)))
+
+
+def _decimal(pairs: Pairs) -> Bson:
+    text = _text(pairs)
+    if text in _WORDS:
+        return Bson(Kind.DECIMAL, text.lstrip("+"))
+    number = decimal_of_text(text)
+    if number is None or not _is_held(number):
+        problem = f"{shown(text)} is no decimal of {_MAX_DIGITS} digits"
+        raise ValueError(problem)
+    return Bson(Kind.DECIMAL, str(number))
+
+
+def _is_held(number: Decimal) -> bool:
+    _, digits, exponent = number.as_tuple()
+    return len(digits) <= _MAX_DIGITS and isinstance(exponent, int) and _MIN_EXPONENT <= exponent <= _MAX_EXPONENT
+
+
+def _object_id(pairs: Pairs) -> Bson:
+    text = _text(pairs)
+    if not _OBJECT_ID.fullmatch(text):
+        problem = f"{shown(text)} is no ObjectId of 24 hexadecimal digits"
+        raise ValueError(problem)
+    return Bson(Kind.OBJECT_ID, text.lower())
+
+
+def _date(pairs: Pairs) -> Bson:
+    value = _only(pairs)
+    if isinstance(value, str):
+        return Bson(Kind.DATE, millis_of(value))
+    if isinstance(value, Bson) and value.kind is Kind.INT64:
+        return Bson(Kind.DATE, value.value)
+    if type(value) is int:
+        return Bson(Kind.DATE, _integer(value).value)
+    problem = "$date has to be a text or an integer"
+    raise ValueError(problem)
+
+
+def _timestamp(pairs: Pairs) -> Bson:
+    value = _only(pairs)
+    fields = value.value if isinstance(value, Bson) and value.kind is Kind.DOCUMENT else {}
+    if set(fields) != {"t", "i"} or any(one.kind is not Kind.INT32 for one in fields.values()):
+        problem = "$timestamp has to have t and i, integers of 32 bits"
+        raise ValueError(problem)
+    return Bson(Kind.TIMESTAMP, fields["t"].value)
+
+
+def _binary(pairs: Pairs) -> Bson | None:
+    fields = dict(pairs)
+    if pairs[0][0] == "$binary" and isinstance(pairs[0][1], Bson):
+        found = _texts(_only(pairs), "base64", "subType")
+        if found is None:
+            problem = "$binary has to have base64 and subType"
+            raise ValueError(problem)
+        return Bson(Kind.BINARY, _bytes(found[0]))
+    if len(pairs) != 2 or set(fields) != {"$binary", "$type"} or not isinstance(fields["$binary"], str):
+        return None
+    return Bson(Kind.BINARY, _bytes(fields["$binary"])) if isinstance(fields["$type"], str | int) else None
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except binascii.Error as error:
+        problem = f"{shown(text)} is no base64"
+        raise ValueError(problem) from error
+
+
+def _uuid(pairs: Pairs) -> Bson:
+    return Bson(Kind.BINARY, UUID(_text(pairs)).bytes)
+
+
+def _old_pattern(pairs: Pairs) -> Bson | None:
+    fields = dict(pairs)
+    if len(pairs) != 2 or set(fields) != {"$regex", "$options"} or not all(isinstance(v, str) for v in fields.values()):
+        return None
+    return Bson(Kind.PATTERN, (fields["$regex"], "".join(sorted(fields["$options"]))))
+
+
+def _pattern(pairs: Pairs) -> Bson:
+    found = _texts(_only(pairs), "pattern", "options")
+    if found is None:
+        problem = "$regularExpression has to have pattern and options"
+        raise ValueError(problem)
+    return Bson(Kind.PATTERN, (found[0], "".join(sorted(found[1]))))
+
+
+def _code(pairs: Pairs) -> Bson:
+    code = pairs[0][1]
+    scope = pairs[1][1] if len(pairs) == 2 and pairs[1][0] == "$scope" else None
+    if not isinstance(code, str) or (len(pairs) > 1 and not (isinstance(scope, Bson) and scope.kind is Kind.DOCUMENT)):
+        problem = "$code has to be a text, and $scope beside it a document"
+        raise ValueError(problem)
+    return Bson(Kind.CODE, code) if scope is None else Bson(Kind.SCOPED_CODE, (code, scope.value))
+
+
+def _other(is_right: Callable[[Any], bool]) -> Callable[[Pairs], Bson]:
+    def make(pairs: Pairs) -> Bson:
+        if not is_right(_only(pairs)):
+            problem = f"{pairs[0][0]} has a value that it cannot have"
+            raise ValueError(problem)
+        return Bson(Kind.OTHER, None)
+
+    return make
+
+
+def _is_one(value: Any) -> bool:
+    return type(value) is int and value == 1
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+_SPECIAL: Final[dict[str, Callable[[Pairs], Bson | None]]] = {
+    "$oid": _object_id,
+    "$date": _date,
+    "$numberInt": _whole_number(31, Kind.INT32),
+    "$numberLong": _whole_number(63, Kind.INT64),
+    "$numberDouble": _double,
+    "$numberDecimal": _decimal,
+    "$timestamp": _timestamp,
+    "$binary": _binary,
+    "$type": _binary,
+    "$uuid": _uuid,
+    "$regex": _old_pattern,
+    "$options": _old_pattern,
+    "$regularExpression": _pattern,
+    "$code": _code,
+    "$symbol": _other(_is_text),
+    "$undefined": _other(lambda value: value is True),
+    "$minKey": _other(_is_one),
+    "$maxKey": _other(_is_one),
+    "$dbPointer": _other(lambda value: isinstance(value, Bson) and set(value.value or ()) == {"$ref", "$id"}),
+}

@@ -1,0 +1,123 @@
+"""Documents of MongoDB: Extended JSON, and rows out of change events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from floe_job.convert.base import Parsed
+from floe_job.exceptions import TransformRefused
+from floe_job.source.record_batch import ParsedValues
+from floe_job.transform.batch import ParsedBatch
+from floe_job.transform.chain import Chain
+from floe_job.transform.documents.bson import Bson, Kind
+from floe_job.transform.documents.extended_json import parse_document
+from floe_job.transform.readers import UNREAD, Readers
+from floe_job.types.typed_values import Moment
+from tests.support.job.transform_cases.change_data import event
+from tests.support.job.transforms import transform
+from tests.support.kafka.messages import PIECE, records
+
+OID = "5d4a6f3b2c1e0f9a8b7c6d5e"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("7", Kind.INT32, 7),
+        ("2147483648", Kind.INT64, 2**31),
+        ("1e2", Kind.DOUBLE, 100.0),
+        ('{"$numberLong":"-5"}', Kind.INT64, -5),
+        ('{"$numberInt":"+5"}', Kind.INT32, 5),
+        ('{"$numberDouble":"Infinity"}', Kind.DOUBLE, float("inf")),
+        ('{"$numberDecimal":"1E+3"}', Kind.DECIMAL, "1E+3"),
+        (f'{{"$oid":"{OID.upper()}"}}', Kind.OBJECT_ID, OID),
+        ('{"$date":"2024-01-02T03:04:05.6789+01:00"}', Kind.DATE, 1_704_161_045_678),
+        ('{"$date":"1970-01-02"}', Kind.DATE, 86_400_000),
+        ('{"$date":{"$numberLong":"-1"}}', Kind.DATE, -1),
+        ('{"$date":5}', Kind.DATE, 5),
+        ('{"$timestamp":{"t":3,"i":1}}', Kind.TIMESTAMP, 3),
+        ('{"$binary":{"base64":"aGk=","subType":"00"}}', Kind.BINARY, b"hi"),
+        ('{"$binary":"aGk=","$type":"0"}', Kind.BINARY, b"hi"),
+        ('{"$uuid":"00000000-0000-0000-0000-000000000001"}', Kind.BINARY, bytes(15) + b"\1"),
+        ('{"$regex":"a","$options":"mi"}', Kind.PATTERN, ("a", "im")),
+        ('{"$regularExpression":{"pattern":"a","options":""}}', Kind.PATTERN, ("a", "")),
+        ('{"$regex":"a"}', Kind.DOCUMENT, {"$regex": Bson(Kind.STRING, "a")}),
+        ('{"$code":"x"}', Kind.CODE, "x"),
+        ('{"$minKey":1}', Kind.OTHER, None),
+        ('{"a":{"$x":1}}', Kind.DOCUMENT, {"a": Bson(Kind.DOCUMENT, {"$x": Bson(Kind.INT32, 1)})}),
+        ("[null,true]", Kind.ARRAY, [Bson(Kind.NULL, None), Bson(Kind.BOOLEAN, True)]),
+    ],
+)
+def test_extended_json_is_read(text: str, kind: Kind, value: Any) -> None:
+    assert parse_document(f'{{"v":{text}}}') == {"v": Bson(kind, value)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "null",
+            "7",
+            "[1]",
+            "{",
+            '{"a":NaN}',
+            '{"$oid":"x"}',
+            '{"v":{"$oid":"x"}}',
+            '{"v":{"$numberInt":"2147483648"}}',
+        ),
+        *(
+            '{"v":{"$numberLong":5}}',
+            '{"v":{"$date":"2024-02-30"}}',
+            '{"v":{"$date":true}}',
+            '{"v":{"$binary":{"base64":"a"}}}',
+        ),
+        *('{"v":{"$numberLong":"1","x":1}}', '{"v":123456789012345678901234567890}', '{"v":{"$undefined":false}}'),
+        *(
+            '{"v":{"$numberDecimal":"1e99999"}}',
+            '{"v":{"$timestamp":{"t":4294967296,"i":1}}}',
+            '{"v":' * 100 + "1" + "}" * 100,
+        ),
+        *('{"v":{"$uuid":"x"}}', '{"v":{"$date":"2024-01-02T03:04:05+19:00"}}', '{"v":{"$code":1}}', "{v:1}"),
+    ],
+)
+def test_what_is_no_document_is_refused(text: str) -> None:
+    with pytest.raises(TransformRefused):
+        parse_document(text)
+
+
+def applied(values: list[Any], keys: list[Any], **options: str) -> ParsedBatch:
+    source = records(PIECE, [b"x" if value is not None else None for value in values])
+    readers = Readers(UNREAD.values, lambda _, places: Parsed(ParsedValues([keys[at] for at in places]), ()))
+    batch = replace(ParsedBatch.of(source, Parsed(ParsedValues(values), ())), readers=readers)
+    return Chain.of([transform("ExtractNewDocumentState", **options)]).apply(batch)
+
+
+def test_events_without_schemas_become_structs() -> None:
+    key = {"id": f'{{"$oid":"{OID}"}}'}
+    document = f'{{"_id":{{"$oid":"{OID}"}},"n":{{"$numberLong":"5"}},"at":{{"$date":7}},"tags":["a"],"in":{{"x":1}}}}'
+    update = {"updatedFields": '{"n":6}', "removedFields": ["gone"]}
+    values = [event("c", after=document), event("u", updateDescription=update), event("d"), None, {"ts_ms": 1}]
+    done = applied(values, [key] * 5, add_fields="op", flatten_struct="true")
+    row = {"_id": OID, "n": 5, "at": Moment(7000), "tags": ["a"], "in_x": 1, "__op": "c"}
+    assert list(done.values) == [row, {"n": 6, "_id": OID, "__op": "u"}, None, {"ts_ms": 1}]
+    assert [one["id"] for one in list(done.parsed_keys)] == [OID, OID, OID, key["id"]]
+    assert done.filtered == 1
+
+
+def test_deletes_are_rewritten_with_their_id() -> None:
+    options = {"delete_tombstone_handling_mode": "rewrite", "delete_tombstone_handling_mode_rewrite-with-id": "true"}
+    done = applied([event("d")], [{"id": "5"}], **options)
+    assert list(done.values) == [{"__deleted": True, "_id": 5}]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":[1,"x"]}', '{"a":[[],[1]]}', '{"a":[{"b":null},{"b":1}]}', '{"a":[{"$minKey":1}]}']
+)
+def test_arrays_of_several_types_are_refused(text: str) -> None:
+    done = applied([event("c", after=text)], [{"id": "5"}])
+    assert len(done.rejected) == 1
+    assert len(applied([event("c", after=text)], [{"id": "5"}], array_encoding="document")) == 1
