@@ -181,7 +181,9 @@ def test_a_skipping_replay_whose_net_was_filled_in_part_is_stale(lake: Lake, wri
     assert lake.rows() == expected((3, 5))
 
 
-@pytest.mark.parametrize(("kind", "refused"), [("skip", "add all rows again"), ("live", "Put the old configuration back")])
+@pytest.mark.parametrize(
+    ("kind", "refused"), [("skip", "add all rows again"), ("live", "Put the old configuration back")]
+)
 def test_what_was_routed_otherwise_inside_the_range_is_refused(
     lake: Lake, write: Write, kind: str, refused: str
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Kind(Enum):
-    """The types of BSON. What a value of each is in Python stands beside it."""
+    """The types of BSON. Beside each is what its values are in Python."""
 
     NULL = "null"
     STRING = "string"  # str
