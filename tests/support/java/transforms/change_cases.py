@@ -65,6 +65,9 @@ CHANGE_CASES: Final[dict[str, Case]] = {
         f"{ICEBERG}.MongoDebeziumTransform",
         ({}, {"array_handling_mode": "document"}),
         ("mongodb structs", "debezium structs"),
+        failing=dict.fromkeys(
+            ("objects", "debezium objects"), "Java makes a tombstone of a value without a schema, floe refuses it"
+        ),
     ),
     "DebeziumTransform": Case(
         f"{ICEBERG}.DebeziumTransform",
