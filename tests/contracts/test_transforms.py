@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,7 +34,7 @@ from tests.support.job.transform_cases.case import Case
 from tests.support.job.transform_cases.change_data import CHANGE_CASES
 from tests.support.job.transform_cases.kafka import KAFKA_CASES
 from tests.support.job.transforms import metadata, transform
-from tests.support.kafka.messages import PIECE, records, values_of
+from tests.support.kafka.messages import PIECE, Message, records, values_of
 
 READERS = Readers(UNREAD.values, lambda _, places: Parsed(ParsedValues([None] * len(places)), ()))
 
@@ -133,6 +134,39 @@ def test_transform_drops_only_what_it_should(case: Case) -> None:
         done = as_records(case.spec, batch_of([*plain(case), dropped]))
         assert done.filtered == whole[2] + 1
         assert outcome(done)[0] == whole[0]
+
+
+HEADERS: tuple[tuple[str, bytes | None], ...] = (("h", b"1"), ("other", None))
+
+
+def test_transform_that_decides_the_route_says_so(case: Case) -> None:
+    given = [*plain(case), *case.dropped, {}]
+    raw = [json.dumps(value).encode() for value in given]
+    source = records(PIECE, raw, [Message(offset, headers=HEADERS) for offset in range(len(given))])
+    done = Chain.of([case.spec]).apply(parsed_batch(source, given))
+    says = case.spec.options.changes_routing
+    if done.filtered or done.tombstones or set(done.read_topics()) - {source.topic}:
+        assert says("none", ""), "it leaves records without a row, or gives them another topic"
+    for before, after in zip((given[place] for place in done.places), done.values, strict=True):
+        for name in changed_fields(before, after):
+            assert says("field", name), name
+    for after in done.read_headers():
+        for name in {name for name, _ in (*HEADERS, *(after or ()))}:
+            is_left = of_name(after, name) == of_name(HEADERS, name)
+            assert is_left or says("header", name), name
+    assert done.other_keys is None or not done.other_keys.any() or says("key", ""), "it makes keys"
+
+
+def changed_fields(before: Any, after: Any) -> set[str]:
+    if not isinstance(before, dict) or after is None:
+        return set()
+    left = after if isinstance(after, dict) else {}
+    none = object()
+    return {name for name in before.keys() | left.keys() if before.get(name, none) != left.get(name, none)}
+
+
+def of_name(headers: Sequence[tuple[str, bytes | None]] | None, name: str) -> list[bytes | None]:
+    return [value for key, value in headers or () if key == name]
 
 
 def test_transform_takes_no_records_and_tombstones(case: Case) -> None:

@@ -160,7 +160,10 @@ class EachValue:
                 refused[row] = error.reason
         is_typed = isinstance(values, TypedValues)
         made: Any = TypedValues(found, found_schemas) if is_typed else found
-        return batch.changed(**{"keys" if self.side == "key" else "values": made}).reject(refused)
+        if self.side == "value":
+            return batch.changed(values=made).reject(refused)
+        others = [one is not value for one, value in zip(found, values, strict=True)]
+        return batch.changed(keys=made, other_keys=np.array(others, np.bool_)).reject(refused)
 
     def _compiled(self, schema: ConnectSchema) -> _Compiled:
         known = self._known.get(id(schema))

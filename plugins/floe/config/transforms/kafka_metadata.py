@@ -8,7 +8,7 @@ from typing import Final
 from floe.config.keys.values import InvalidValue, parse_boolean
 from floe.config.names import has_control_characters
 from floe.config.properties import Properties
-from floe.config.transforms.options import By, SourceColumnNames, TransformClass, TransformOptions
+from floe.config.transforms.options import By, SourceColumnNames, TopicKept, TransformClass
 
 TOPIC: Final = "topic"
 PARTITION: Final = "partition"
@@ -24,7 +24,7 @@ _SHOWN_CHARACTERS = 100
 
 
 @dataclass(frozen=True)
-class KafkaMetadata(TransformOptions):
+class KafkaMetadata(TopicKept):
     """Columns with a record's Kafka metadata; ``external`` is the name and the value of a constant one."""
 
     field_name: str = "_kafka_metadata"
@@ -50,10 +50,6 @@ class KafkaMetadata(TransformOptions):
         return (self.field_name,) if self.nested else tuple(self.column(part) for part in self.parts)
 
     def changes_routing(self, by: By, name: str) -> bool:
-        return False
-
-    @property
-    def renames_topic(self) -> bool:
         return False
 
     @property

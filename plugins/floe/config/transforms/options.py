@@ -77,6 +77,15 @@ class TransformOptions:
 
 
 @dataclass(frozen=True)
+class TopicKept(TransformOptions):
+    """The settings of a transform that leaves the topics of records as they are."""
+
+    @property
+    def renames_topic(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
 class TransformClass:
     """A class of transforms that floe has.
 

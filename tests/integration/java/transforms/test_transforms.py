@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -44,14 +43,6 @@ def java() -> Iterator[Java]:
         yield ask_of
 
 
-def _cases() -> Iterator[Any]:
-    for name, case in CASES.items():
-        for form in case.forms:
-            why = case.failing.get(form)
-            marks = [] if why is None else [pytest.mark.xfail(strict=True, reason=why)]
-            yield pytest.param(name, form, id=f"{name}-{form}", marks=marks)
-
-
 def compare(ask: Ask, setup: Setup, form: str, count: int, seed: str, known: Sequence[Known]) -> Counter[str]:
     """Run records of a form through both. Fails for differences that are not known.
 
@@ -84,7 +75,7 @@ def test_records_without_transforms_are_the_same(java: Java, form: str) -> None:
 
 
 @pytest.mark.parametrize("count", SIZES)
-@pytest.mark.parametrize(("name", "form"), list(_cases()))
+@pytest.mark.parametrize(("name", "form"), [(name, form) for name, case in CASES.items() for form in case.forms])
 def test_transform_does_what_the_java_class_does(java: Java, name: str, form: str, count: int) -> None:
     case = CASES[name]
     each = count // (len(case.options) * len(case.forms))

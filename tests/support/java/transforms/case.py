@@ -24,8 +24,8 @@ class Known:
 class Case:
     """A transform. ``type``: the Java class. ``options``: each is compared on records of each of the ``forms``.
 
-    ``refused``: options that neither takes. ``known``: differences. ``jars``: see ``PACKAGES`` in ``oracle.py``. ``failing``:
-    forms with which floe's is yet to be mended, and why; chains of those forms are without it.
+    ``refused``: options that neither takes. ``known``: differences. ``jars``: see ``PACKAGES`` in ``oracle.py``. ``apart``:
+    forms of records of which floe makes something else on purpose, and why: they are not compared, and in no chain.
     """
 
     type: str
@@ -34,4 +34,4 @@ class Case:
     refused: Sequence[Options] = ()
     known: Sequence[Known] = ()
     jars: str = "relational"
-    failing: Mapping[str, str] = field(default_factory=dict)
+    apart: Mapping[str, str] = field(default_factory=dict)

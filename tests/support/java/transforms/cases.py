@@ -68,6 +68,7 @@ CASES: Final[dict[str, Case]] = {
     "ReplaceField$Value, two fields of one name": Case(
         f"{KAFKA}.ReplaceField$Value",
         ({"renames": "a:b"}, {"renames": "h:c"}, {"exclude": "a", "renames": "a:b"}),
+        ("structs",),
         known=(
             Known(
                 "Java writes the value of a field that is left out where another one has its new name; floe refuses it.",
@@ -75,7 +76,9 @@ CASES: Final[dict[str, Case]] = {
                 ("structs",),
             ),
         ),
-        failing={"objects": "of two fields that get one name, Java keeps the one that its hash table has later"},
+        apart={
+            "objects": "of two fields that get one name, Java keeps the one that its hash table has later, floe the later one"
+        },
     ),
     **KAFKA_CASES,
     **CHANGE_CASES,
@@ -107,7 +110,7 @@ MAX_STEPS: Final = 5
 
 def random_setup(random: Random, form: str) -> Setup:
     """Make a chain of any transforms, some of them with a predicate, for records of a form."""
-    cases = [case for case in CASES.values() if case.jars == "relational" and form not in case.failing]
+    cases = [case for case in CASES.values() if case.jars == "relational" and form not in case.apart]
     steps: list[Step] = []
     for _ in range(random.randint(1, MAX_STEPS)):
         case = random.choice(

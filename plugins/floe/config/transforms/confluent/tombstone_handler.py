@@ -5,7 +5,7 @@ from typing import Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.transforms.options import TransformClass, TransformOptions
+from floe.config.transforms.options import TopicKept, TransformClass
 
 _BEHAVIOR: Final = "behavior"
 _FAIL: Final = "fail"
@@ -14,14 +14,10 @@ _OTHERS: Final = {"drop_silent": "ignore", "drop_warn": "warn"}
 
 
 @dataclass(frozen=True)
-class TombstoneHandler(TransformOptions):
+class TombstoneHandler(TopicKept):
     """``behavior``: "ignore" and "warn" leave tombstones out, "warn" with a warning; "fail" refuses them."""
 
     behavior: str = "warn"
-
-    @property
-    def renames_topic(self) -> bool:
-        return False
 
 
 def read_tombstone_handler(problems: list[str], prefix: str, keys: Properties) -> TombstoneHandler | None:

@@ -7,7 +7,7 @@ from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
 from floe.config.transforms.debezium.deletes import KEYS, Deletes, read_handling
 from floe.config.transforms.debezium.reference import Reference, references_of
-from floe.config.transforms.options import TransformClass, TransformOptions
+from floe.config.transforms.options import TopicKept, TransformClass
 
 _FIELDS, _FIELDS_PREFIX = "add.fields", "add.fields.prefix"
 _HEADERS, _HEADERS_PREFIX = "add.headers", "add.headers.prefix"
@@ -18,7 +18,7 @@ _MAX_DELIMITER: Final = 20
 
 
 @dataclass(frozen=True)
-class NewDocumentState(TransformOptions):
+class NewDocumentState(TopicKept):
     """``fields``, ``headers``: what is added. ``as_documents``: arrays become structs with a field for each element.
 
     ``delimiter``: between the names of fields, where structs are flattened; None where they are not. ``with_id``: rewritten
@@ -36,10 +36,6 @@ class NewDocumentState(TransformOptions):
     @property
     def reads_keys(self) -> bool:
         return True
-
-    @property
-    def renames_topic(self) -> bool:
-        return False
 
 
 def read_new_document_state(problems: list[str], prefix: str, keys: Properties) -> NewDocumentState | None:

@@ -5,13 +5,13 @@ from typing import Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.transforms.options import TransformClass, TransformOptions
+from floe.config.transforms.options import TopicKept, TransformClass
 
 _PATTERN: Final = "cdc.target.pattern"
 
 
 @dataclass(frozen=True)
-class DebeziumChange(TransformOptions):
+class DebeziumChange(TopicKept):
     """``target_pattern``: of the name of the table that a change is for, with ``{db}`` and ``{table}``; "" for both."""
 
     target_pattern: str = ""
@@ -21,21 +21,13 @@ class DebeziumChange(TransformOptions):
         return True
 
     @property
-    def renames_topic(self) -> bool:
-        return False
-
-    @property
     def writes_changes(self) -> bool:
         return True
 
 
 @dataclass(frozen=True)
-class DmsChange(TransformOptions):
+class DmsChange(TopicKept):
     """It has no settings."""
-
-    @property
-    def renames_topic(self) -> bool:
-        return False
 
     @property
     def writes_changes(self) -> bool:

@@ -5,21 +5,17 @@ from typing import Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.transforms.options import By, TransformClass, TransformOptions
+from floe.config.transforms.options import By, TopicKept, TransformClass
 
 _SOURCE, _TARGET = "source.field", "target.field"
 
 
 @dataclass(frozen=True)
-class CopyValue(TransformOptions):
+class CopyValue(TopicKept):
     """``source``: the field whose value is copied. ``target``: the field that gets it."""
 
     source: str
     target: str
-
-    @property
-    def renames_topic(self) -> bool:
-        return False
 
     def changes_routing(self, by: By, name: str) -> bool:
         return by == "field" and name == self.target

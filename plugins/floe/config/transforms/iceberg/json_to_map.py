@@ -5,20 +5,16 @@ from typing import Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.transforms.options import By, TransformClass, TransformOptions
+from floe.config.transforms.options import By, TopicKept, TransformClass
 
 _ROOT: Final = "json.root"
 
 
 @dataclass(frozen=True)
-class JsonToMap(TransformOptions):
+class JsonToMap(TopicKept):
     """``is_whole``: the whole object becomes one map; else each of its fields has a column."""
 
     is_whole: bool = False
-
-    @property
-    def renames_topic(self) -> bool:
-        return False
 
     def changes_routing(self, by: By, name: str) -> bool:
         return by == "field"

@@ -5,13 +5,13 @@ from typing import Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.transforms.options import TransformClass, TransformOptions
+from floe.config.transforms.options import TopicKept, TransformClass
 
 _ARRAYS: Final = "array_handling_mode"
 
 
 @dataclass(frozen=True)
-class MongoChange(TransformOptions):
+class MongoChange(TopicKept):
     """``as_documents``: arrays become structs with a field for each element."""
 
     as_documents: bool = False
@@ -19,10 +19,6 @@ class MongoChange(TransformOptions):
     @property
     def reads_keys(self) -> bool:
         return True
-
-    @property
-    def renames_topic(self) -> bool:
-        return False
 
 
 def read_mongo_change(problems: list[str], prefix: str, keys: Properties) -> MongoChange | None:

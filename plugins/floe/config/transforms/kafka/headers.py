@@ -5,7 +5,7 @@ from typing import Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import FILLS, Sided, choice_of, list_of, sided_classes, text_of, whole_class
-from floe.config.transforms.options import By, Side, TransformOptions
+from floe.config.transforms.options import By, Side, TopicKept
 
 MOVE, COPY = "move", "copy"
 _HEADERS, _HEADER, _LITERAL = "headers", "header", "value.literal"
@@ -13,14 +13,7 @@ _FIELDS, _OPERATION = "fields", "operation"
 
 
 @dataclass(frozen=True)
-class _OfHeaders(TransformOptions):
-    @property
-    def renames_topic(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True)
-class DropHeaders(_OfHeaders):
+class DropHeaders(TopicKept):
     """``headers``: the names of those that are left out."""
 
     headers: tuple[str, ...] = ()
@@ -30,7 +23,7 @@ class DropHeaders(_OfHeaders):
 
 
 @dataclass(frozen=True)
-class InsertHeader(_OfHeaders):
+class InsertHeader(TopicKept):
     """``header``: the name of a new one. ``literal``: its value, as Connect reads such texts."""
 
     header: str = ""

@@ -7,7 +7,7 @@ from floe.config.expressions.java_captures import compile_captures
 from floe.config.expressions.java_replacement import check_replacement
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import date_pattern_of, name_of, text_of, whole_class
-from floe.config.transforms.options import By, TransformOptions
+from floe.config.transforms.options import By, TopicKept, TransformOptions
 
 _REGEX, _REPLACEMENT = "regex", "replacement"
 _TOPIC_FORMAT, _TIMESTAMP_FORMAT = "topic.format", "timestamp.format"
@@ -30,12 +30,8 @@ class TimestampRouter(TransformOptions):
 
 
 @dataclass(frozen=True)
-class Filter(TransformOptions):
+class Filter(TopicKept):
     """Leaves records out: those for which its predicate holds."""
-
-    @property
-    def renames_topic(self) -> bool:
-        return False
 
     def changes_routing(self, by: By, name: str) -> bool:
         return True

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from floe.config.expressions.date_pattern import check_date_pattern
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.transforms.options import SIDES, By, Side, TransformClass, TransformOptions
+from floe.config.transforms.options import SIDES, By, Side, TopicKept, TransformClass, TransformOptions
 
 PACKAGE: Final = "org.apache.kafka.connect.transforms."
 FILLS: Final = "replace.null.with.default"
@@ -19,7 +19,7 @@ Read = Callable[[OptionReader, Side], TransformOptions | None]
 
 
 @dataclass(frozen=True)
-class Sided(TransformOptions):
+class Sided(TopicKept):
     """``side``: what of a record is changed. ``fills_defaults``: nulls become the defaults of their fields."""
 
     side: Side = "value"
@@ -28,10 +28,6 @@ class Sided(TransformOptions):
     @property
     def reads_keys(self) -> bool:
         return self.side == "key"
-
-    @property
-    def renames_topic(self) -> bool:
-        return False
 
     def writes(self, name: str) -> bool:
         """Whether it may change what is at the top under a name."""

@@ -5,21 +5,17 @@ from typing import Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import FILLS, list_of, whole_class
-from floe.config.transforms.options import By, TransformOptions
+from floe.config.transforms.options import By, TopicKept
 
 _FIELDS: Final = "fields"
 
 
 @dataclass(frozen=True)
-class ValueToKey(TransformOptions):
+class ValueToKey(TopicKept):
     """``fields``: of the value. ``fills_defaults``: nulls become the defaults of their fields."""
 
     fields: tuple[str, ...] = ()
     fills_defaults: bool = True
-
-    @property
-    def renames_topic(self) -> bool:
-        return False
 
     def changes_routing(self, by: By, name: str) -> bool:
         return by == "key"
