@@ -19,12 +19,9 @@ from floe_job.convert.json.parse import parse
 from floe_job.exceptions import InvalidRecord, Malformed
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import Records
-from floe_job.source.values import packed
 from floe_job.transform.field_steps.demand import Demand, Demands, Mask
+from floe_job.transform.field_steps.probes import Probes
 from floe_job.transform.value_change import ValueChange
-
-_TEXT: Final = re.compile(rb'"(?:[^"\\]|\\.)*+("\s*:)?', re.DOTALL)
-"""A text, with what follows a key. What is not closed goes to the end, so that no part of a value is read twice."""
 
 _PLAIN_NAME: Final = re.compile(r"[\w-]{1,100}")
 """A name that a column may have beside any other, none of which it is a path of."""
@@ -57,7 +54,7 @@ class FieldPlan:
         )
         self._decoder: JsonDecoder | None = None
         self._reads_dropped = True
-        self._probes = [f'"{name}"'.encode() for name in sorted(demands.probed)]
+        self._probes = Probes(demands.probed)
 
     @classmethod
     def of(cls, schema: Schema, rules: ColumnRules, changes: Sequence[ValueChange]) -> FieldPlan | None:
@@ -79,7 +76,7 @@ class FieldPlan:
     def read(self, records: Records) -> tuple[pa.Table, Mask]:
         """Return the rows of those records that need no exact way, in order, and which of all need it."""
         values = records.content
-        exact = self._probed(values)
+        exact = self._probes.rows(values)
         some = np.flatnonzero(~exact)
         chosen = values if len(some) == len(values) else records.select(some.tolist()).content
         decoded = self._decode(chosen)
@@ -148,23 +145,6 @@ class FieldPlan:
         known = {name: _KINDS.get(next(iter(types))) for name, types in kinds.items() if len(types) == 1}
         plain = {name: kind for name, kind in known.items() if kind is not None and _PLAIN_NAME.fullmatch(name)}
         return plain if len(plain) <= MAX_DROPPED else {}
-
-    def _probed(self, values: Sequence[bytes]) -> Mask:
-        """Return which values may have one of the fields that require the exact way."""
-        found = np.zeros(len(values), np.bool_)
-        if not self._probes:
-            return found
-        text = packed(values).text
-        if b"\\" not in text and not any(probe in text for probe in self._probes):
-            return found
-        for row, value in enumerate(values):
-            found[row] = any(probe in value for probe in self._probes) or (b"\\" in value and _has_escaped_key(value))
-        return found
-
-
-def _has_escaped_key(value: bytes) -> bool:
-    """Say whether a value has a key with an escape, which may spell any name."""
-    return any(text[1] is not None and b"\\" in text[0] for text in _TEXT.finditer(value))
 
 
 class _Exact:
