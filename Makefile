@@ -13,9 +13,9 @@ endif
 VENV := .venv/bin
 ANY_PYTHON = $(if $(wildcard $(VENV)/python),$(VENV)/python,$(PYTHON))
 
-# Tests mostly wait for brokers, catalogs and Airflow: two at a time, each with a broker of its own; the long ones first, so
+# Tests mostly wait for brokers, catalogs and Airflow: three at a time on two cores, each with a broker of its own; the long ones first, so
 # that no worker is left alone with one at the end.
-SIDE_BY_SIDE = -n 2 --dist loadfile --no-loadscope-reorder
+SIDE_BY_SIDE = -n 3 --dist loadfile --no-loadscope-reorder
 
 # The tests of a room (ROOM=catalogs, ROOM=job/convert), its contract suite with them.
 room-tests = $(wildcard tests/unit/$(ROOM) tests/contracts/test_$(notdir $(ROOM))*.py)
