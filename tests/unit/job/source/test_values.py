@@ -19,7 +19,7 @@ from floe_job.schema.rules import ColumnRules
 from floe_job.source.native import librdkafka
 from floe_job.source.native.consumer import Consumer, SettingRefused
 from floe_job.source.native.memory import Handle, MessageBlock, columns
-from floe_job.source.values import MIN_TOGETHER, WIDEST_GAP
+from floe_job.source.values import CLOSEST, MIN_TOGETHER, WIDEST_GAP
 from tests.support.job.memory import Memory, memory
 
 OBJECTS = [b'{"n":%d}' % n for n in range(20)]
@@ -84,12 +84,22 @@ def test_what_does_not_begin_and_end_as_an_object_makes_no_lines(odd: bytes) -> 
 
 
 def test_nothing_is_copied_together_that_lies_apart() -> None:
-    held = memory(OBJECTS, WIDEST_GAP + 1)
+    held = memory(OBJECTS, CLOSEST + 1)
     assert held.values.lines() is None
     backwards = memory(OBJECTS)
     assert backwards.values.select(range(19, -1, -1)).lines() is None
     overlapping = memory(OBJECTS)
     assert overlapping.values.select([3] * 20).lines() is None
+
+
+@pytest.mark.parametrize("gap", [1, WIDEST_GAP, WIDEST_GAP + 1, CLOSEST // 3])
+def test_objects_of_which_others_were_left_out_are_lines(gap: int) -> None:
+    held = Memory(OBJECTS, [gap] * len(OBJECTS), [0] * 10 + [1] * 10)
+    kept = OBJECTS[::2]
+    lines = held.values.select(range(0, len(OBJECTS), 2)).lines()
+    assert lines is not None
+    assert [line.strip() for line in lines.text.split(b"\n")] == [*kept, b""]
+    assert [lines.record(i) for i in range(len(kept))] == kept
 
 
 def test_stretches_of_several_buffers_are_put_behind_each_other() -> None:
