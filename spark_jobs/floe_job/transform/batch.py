@@ -278,4 +278,5 @@ class ParsedBatch:
                 changed = self.select(rows)
                 keys = list(changed.key_bytes()) if has_other_keys else None
                 changes = RecordChanges(topic, changed.values, keys, changed.headers, changed.timestamps)
-                yield self.source.select(changed.places).changed(changes)
+                left = self.source if len(changed) == len(self.source) else self.source.select(changed.places)
+                yield left.changed(changes)

@@ -38,7 +38,8 @@ def value_reader(converters: Converters) -> Read:
     """Make a reader of values."""
 
     def read(records: Records, places: Sequence[int]) -> Parsed:
-        return converters.whole(records.select(places).bytes_of_values)
+        some = records if len(places) == len(records) else records.select(places)
+        return converters.whole(some.bytes_of_values)
 
     return read
 

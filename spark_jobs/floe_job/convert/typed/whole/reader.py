@@ -18,14 +18,15 @@ from floe_job.convert.typed.base import Places, SchemalessPart, TypedBatch, Type
 from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
 from floe_job.exceptions import InvalidRecord, Malformed
 from floe_job.source.record_batch import ParsedValues
+from floe_job.source.values import Values
 from floe_job.stages import COERCE
 from floe_job.types.typed_values import Day, Meant
 
 
 def parsed(decoder: TypedDecoder, values: Sequence[bytes | None]) -> Parsed:
     """Decode whole values, for transforms; None for a tombstone, and for what is rejected."""
-    present = np.array([i for i, value in enumerate(values) if value is not None], np.int64)
-    batch = decoder.decode([values[i] for i in present.tolist()])
+    present, some = _present(values)
+    batch = decoder.decode(some)
     parts, rejected = [], [one.at(int(present[one.index])) for one in batch.rejected]
     for part in batch.parts:
         filled, nulls = without_nulls(part)
@@ -37,6 +38,15 @@ def parsed(decoder: TypedDecoder, values: Sequence[bytes | None]) -> Parsed:
         rejected += bad
     found = TypedColumns(len(values), parts, schemaless)
     return Parsed(found, tuple(sorted(rejected, key=lambda one: one.index)))
+
+
+def _present(values: Sequence[bytes | None]) -> tuple[Places, Sequence[bytes]]:
+    """Return the places of the values that are not None, and those values, where they are in memory."""
+    if isinstance(values, Values):
+        rows = values.present()
+        return np.array(rows, np.int64), values if len(rows) == len(values) else values.select(rows)
+    some = [(place, value) for place, value in enumerate(values) if value is not None]
+    return np.array([place for place, _ in some], np.int64), [value for _, value in some]
 
 
 def _parsed(part: SchemalessPart, present: Places) -> tuple[SchemalessPart | None, list[Rejected]]:
