@@ -81,7 +81,7 @@ CHANGE_CASES: Final[dict[str, Case]] = {
         known=(
             Known(
                 "Java writes the text of an object or an array that is the name of a schema or a table; floe refuses it.",
-                r"Java: record, .*; floe: refused, .* in the metadata has to be a text, and is [\[{].*",
+                r"Java: (record|filtered), .*; floe: refused, .* in the metadata has to be a text, and is [\[{].*",
                 ("dms",),
             ),
         ),

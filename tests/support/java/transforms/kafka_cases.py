@@ -74,17 +74,17 @@ _BOTH: Final = ("objects", "structs")
 _CAST_KNOWN: Final = (
     Known(
         "Java wraps a number that the type does not hold around, cuts it down or makes it infinite; floe refuses it.",
-        r"Java: record, .*; floe: refused, .* cannot be cast to (int\d+|float\d+): it is out of range.*",
+        r"Java: (record|filtered), .*; floe: refused, .* cannot be cast to (int\d+|float\d+): it is out of range.*",
         _BOTH,
     ),
     Known(
         "Java reads every text but true as false; floe refuses one that is neither.",
-        r"Java: record, .*; floe: refused, .* cannot be cast to boolean: write true or false.*",
+        r"Java: (record|filtered), .*; floe: refused, .* cannot be cast to boolean: write true or false.*",
         _BOTH,
     ),
     Known(
         "Java writes of a date before 1970-01-02 the time of the day alone; floe refuses it.",
-        r"Java: record, .*; floe: refused, .* of dates before 1970-01-02 .*",
+        r"Java: (record|filtered), .*; floe: refused, .* of dates before 1970-01-02 .*",
         ("structs",),
     ),
     Known(
@@ -102,14 +102,14 @@ _CAST_KNOWN: Final = (
 _TIMES_KNOWN: Final = (
     Known(
         "Java takes the last possible time for one beyond it; floe refuses it.",
-        r"Java: record, .*; floe: refused, .* is beyond what the new type holds, .*",
+        r"Java: (record|filtered), .*; floe: refused, .* is beyond what the new type holds, .*",
         _BOTH,
     ),
 )
 _MASK_KNOWN: Final = (
     Known(
         "Java cuts a replacement down to the integer that the field can hold; floe refuses one that does not fit.",
-        r"Java: record, .*; floe: refused, .* is none of its type.*",
+        r"Java: (record|filtered), .*; floe: refused, .* is none of its type.*",
         _BOTH,
     ),
 )
