@@ -12,7 +12,16 @@ import pytest
 
 from floe.config.transforms.registry import PREDICATES, TRANSFORMS
 from tests.support.java.program import Ask, java_program
-from tests.support.java.transforms.cases import CASES, CONDITIONS, FORMS, WITHOUT_ORACLE, Case, Known, random_setup
+from tests.support.java.transforms.cases import (
+    CASES,
+    CHAINS_KNOWN,
+    CONDITIONS,
+    FORMS,
+    WITHOUT_ORACLE,
+    Case,
+    Known,
+    random_setup,
+)
 from tests.support.java.transforms.differences import FILTERED, RECORD, UNREAD, differences, tally
 from tests.support.java.transforms.given import records
 from tests.support.java.transforms.oracle import PACKAGES, PROGRAM, Refused, java_answers
@@ -106,7 +115,7 @@ def test_random_chains_do_what_java_s_do(java: Java, form: str, count: int) -> N
     for number in range(count // RECORDS_OF_CHAIN):
         random = Random(f"{form} {number}")
         setup = random_setup(random, form)
-        known = [one for case in CASES.values() for one in case.known]
+        known = [*(one for case in CASES.values() for one in case.known), *CHAINS_KNOWN]
         compare(java("relational"), setup, form, RECORDS_OF_CHAIN, f"{form} {number}", known)
 
 

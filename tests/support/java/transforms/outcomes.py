@@ -19,8 +19,9 @@ from floe_job.convert.typed.whole.reader import batch_of
 from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
 from floe_job.source.range_part import RangePart
 from floe_job.source.record_batch import Records
-from floe_job.transform.batch import ParsedBatch
+from floe_job.transform.batch import UNREAD_KEY, ParsedBatch
 from floe_job.transform.chain import Chain, _Step
+from floe_job.transform.columns import objects_of
 from floe_job.transform.readers import Readers, key_reader, value_reader
 from tests.support.java.transforms.given import Given
 from tests.support.java.transforms.setup import Reader, Setup
@@ -69,7 +70,11 @@ def _outcomes(batch: ParsedBatch) -> Iterator[tuple[int, Outcome]]:
     yield from ((place, {"filtered": True}) for place in gone)
     yield from ((one.index, {"refused": one.reason, "stage": one.stage}) for one in batch.rejected)
     own = batch.source.messages.select(batch.places).keys()
-    keys = _written(batch.parsed_keys) if batch.other_keys is not None else [{"bytes": _hex(key)} for key in own]
+    keys: list[Any] = [{"bytes": _hex(key)} for key in own]
+    if batch.other_keys is not None:
+        read = [row for row, key in enumerate(objects_of(batch.parsed_keys)) if key is not UNREAD_KEY]
+        for row, key in zip(read, _written(batch.parsed_keys.select(read)), strict=True):
+            keys[row] = key
     columns = (batch.read_topics(), batch.read_timestamps(), keys, _written(batch.values), batch.read_headers())
     for place, topic, timestamp, key, value, headers in zip(batch.places, *columns, strict=True):
         written = [[name, _hex(one)] for name, one in headers or ()]

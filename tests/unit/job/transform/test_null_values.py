@@ -55,3 +55,18 @@ def test_nothing_left_of_a_value_has_no_schema(as_objects: bool) -> None:
     values = step.apply(batch(as_objects=as_objects)).with_objects().values
     assert isinstance(values, TypedValues)
     assert values.schemas[1] is None
+
+
+def test_metadata_beside_a_null_field_puts_its_default_there() -> None:
+    whole = struct({"in": struct({"a": ConnectSchema(Kind.STRING, True, default="d")}, optional=True)})
+    values = TypedColumns(1, [TypedPart(whole, np.arange(1), pa.array([{"in": None}], arrow_type(whole)))])
+    given = ParsedBatch.of(records(PIECE, [b"{}"]), Parsed(values, ()))
+    chain = Chain(
+        [
+            transform("Flatten$Value"),
+            transform("org.apache.iceberg.connect.transforms.KafkaMetadataTransform"),
+            transform("ReplaceField$Value", exclude="z"),
+        ]
+    )
+    (row,) = chain.apply(given.with_objects()).values
+    assert row["in.a"] == "d"
