@@ -65,8 +65,8 @@ def test_metadata_beside_a_null_field_puts_its_default_there() -> None:
         [
             transform("Flatten$Value"),
             transform("org.apache.iceberg.connect.transforms.KafkaMetadataTransform"),
-            transform("ReplaceField$Value", exclude="z"),
+            transform("HoistField$Value", field="x"),
         ]
     )
     (row,) = chain.apply(given.with_objects()).values
-    assert row["in.a"] == "d"
+    assert row["x"]["in.a"] == "d"
