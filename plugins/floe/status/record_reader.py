@@ -46,6 +46,19 @@ def unknown_record(name: str, group_id: str, problems: Iterable[str], former: St
     return _followed(former, ConnectorStatus(name, group_id, datetime.now(UTC), problems=texts), None)
 
 
+def rebased(record: StatusRecord, latest: StatusRecord | None, dead_letters: str | None) -> StatusRecord:
+    """Return a collected record as the one that follows ``latest``, which a run may have kept meanwhile.
+
+    The later of both statuses counts, and no row is counted twice or left out. ``dead_letters``: the dead-letter table.
+    """
+    if latest is None:
+        return record
+    status = record.status if record.status.at >= latest.status.at else latest.status
+    rows = new_rows(latest, status, dead_letters)
+    history = with_point(latest.history, status.at, status.lag, rows)
+    return replace(record, status=status, history=history, rows=latest.rows + rows)
+
+
 def record_after_run(
     status: ConnectorStatus, former: StatusRecord | None, commits: Mapping[str, CommitStatus], dead_letters: str | None
 ) -> StatusRecord:

@@ -19,7 +19,7 @@ from floe.status import record_reader as module
 from floe.status.parts.unread_age import UnreadAge
 from floe.status.reader import LookUp
 from floe.status.record import ControlEvent, DeadLetterReason, HeldOffsets, Point, StatusRecord
-from floe.status.record_reader import COMMITS, collect_record, record_after_run, unknown_record
+from floe.status.record_reader import COMMITS, collect_record, rebased, record_after_run, unknown_record
 from tests.support.status.records import MINUTE, NOW, commit, status, table
 
 HELD = (HeldOffsets("db.t", "pizzas", 0, Intervals(((0, 10),))),)
@@ -173,3 +173,16 @@ def test_record_after_a_run_has_few_commits() -> None:
     many = StatusRecord(status(NOW, 0, table("db.t", *(commit(i + 10) for i in range(COMMITS)))))
     (found,) = after(0, many).status.tables or ()
     assert len(found.commits) == COMMITS and found.commits[0].snapshot_id == 2
+
+
+def test_record_follows_what_a_run_kept_meanwhile(parts: Parts) -> None:
+    collected = parts.record()
+    assert rebased(collected, FORMER, None) == collected
+    assert rebased(collected, None, None) == collected
+    kept = after(0, FORMER, LATER + MINUTE)
+    found = rebased(collected, kept, None)
+    assert (found.status, found.rows, found.history) == (kept.status, kept.rows, kept.history)
+    assert (found.lag_seconds, found.dead_letters) == (collected.lag_seconds, collected.dead_letters)
+    early = after(0, FORMER, LATER - MINUTE / 2)
+    again = rebased(collected, early, None)
+    assert (again.status, again.rows) == (collected.status, early.rows), "the commit of the run is in both"

@@ -53,12 +53,13 @@ class StatusOperator(BaseOperator):
         files = connector_files(self._default_folder)
         formers = {file.name: store.load(file.name) for file in files}
         jobs = {file.name: _job(file, formers[file.name]) for file in _in_order(files, formers)}
+        dead_letters = {file.name: file.connector.errors.table if file.connector else None for file in files}
         kept: dict[str, bool] = {}
         wrong: dict[str, str] = {}
         for name, record in side_by_side(jobs, THREADS, until):
-            kept[name] = self._keep(record, wrong)
+            kept[name] = _keep(record, dead_letters[name], wrong)
         for name in jobs.keys() - kept.keys():
-            kept[name] = self._keep(_unanswered(name, formers[name]), wrong)
+            kept[name] = _keep(_unanswered(name, formers[name]), dead_letters[name], wrong)
         store.remove_others(kept.keys())
         for name, problem in sorted(wrong.items()):
             self.log.warning("%s: %s", name, problem)
@@ -66,10 +67,14 @@ class StatusOperator(BaseOperator):
         shown = dict(sorted(wrong.items())[:MAX_SHOWN])
         return {"kept": sum(kept.values()), "wrong": shown, "more": len(wrong) - len(shown)}
 
-    def _keep(self, record: StatusRecord, wrong: dict[str, str]) -> bool:
-        if record.status.problems:
-            wrong[record.status.name] = clip(record.status.problems[0], 200)
-        return store.save(record)
+
+def _keep(record: StatusRecord, dead_letters: str | None, wrong: dict[str, str]) -> bool:
+    """Keep a record, over what a run may have kept since this one was begun; note what is wrong."""
+    from floe.status.record_reader import rebased
+
+    if record.status.problems:
+        wrong[record.status.name] = clip(record.status.problems[0], 200)
+    return store.save(rebased(record, store.load(record.status.name), dead_letters))
 
 
 def _in_order(files: Iterable[ConnectorFile], formers: dict[str, StatusRecord | None]) -> list[ConnectorFile]:
