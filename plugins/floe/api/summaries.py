@@ -11,7 +11,9 @@ from floe.api.records import KeptStatus
 from floe.status.record import StatusRecord
 
 ACTIVE = frozenset({"queued", "running"})
-NOTHING_KEPT = "no status is kept yet: floe.status collects one when it runs, and each run of the connector does at its end"
+NOTHING_KEPT = (
+    "no status is kept yet: floe.status collects one when it runs, and each run of the connector does at its end"
+)
 
 
 def state(dag: DagState) -> str:

@@ -163,7 +163,11 @@ def deployment() -> list[tuple[str, StatusRecord | str | None, dict[str, object]
     return [
         ("orders", record("orders", "shop.orders", "shop.orders", holes=True, letters=True, partitions=6), good),
         ("payments", record("payments", "payments", "finance.payments", lag=0), good),
-        ("clickstream", record("clickstream", "web.clicks", "web.clicks", lag=4_120_400, partitions=12, seconds=48), good),
+        (
+            "clickstream",
+            record("clickstream", "web.clicks", "web.clicks", lag=4_120_400, partitions=12, seconds=48),
+            good,
+        ),
         ("inventory", record("inventory", "inventory", "stock.levels", lag=310), {**good, "paused": True}),
         (
             "refunds",
