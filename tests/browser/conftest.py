@@ -50,7 +50,9 @@ def sign_in(browser: Any, server: ApiServer) -> Iterator[Callable[..., Any]]:
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on(
             "console",
-            lambda said: errors.append(said.text) if said.type == "error" and "404" not in said.text else None,
+            lambda said: (
+                errors.append(said.text) if said.type == "error" and "Failed to load" not in said.text else None
+            ),
         )
         page.on("dialog", lambda dialog: errors.append(f"dialog: {dialog.message}"))
         pages.append(page)
