@@ -11,6 +11,7 @@ from floe.operators import run_log, task_context
 from floe.operators.failures import failure_of, floe_task
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.run_params import params_of
+from floe.operators.status import run_record, run_stats
 from floe.operators.stored_plan import announced_slices, pulled
 
 if TYPE_CHECKING:
@@ -48,12 +49,15 @@ class CommitOperator(BaseOperator):
         status = run_log.look_up(connector, settings) if plan.positions else None
         message = RunReport(plan, report, reasons, status)
         run_log.say(message.lines())
+        run_stats.count_commit(connector.name, report, reasons, plan.dead_letters)
+        run_record.keep(connector, status, plan, report)
         return message.to_json()
 
     def _say_lag(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
-        """Log the lag of a failed run, before its error."""
+        """Log and keep the lag of a failed run, before its error."""
         from floe.status.summary import info, lag_lines
 
         status = run_log.look_up(connector, settings) if plan.positions else None
         if status is not None:
             run_log.say(map(info, lag_lines(status)))
+            run_record.keep(connector, status)
