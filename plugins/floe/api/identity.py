@@ -1,0 +1,113 @@
+"""Who calls: a user of Airflow's, by a bearer token, by the cookie of a session, or by name and password.
+
+Tools of Kafka Connect and Prometheus send a name and a password with each call (Basic). They are exchanged for a token at
+the auth manager, by the route that people use themselves, ``POST /auth/token``; nothing of them is kept or logged.
+
+A browser sends cookies and Basic credentials by itself, also when a foreign page asks it to. So a call that changes
+something must not come from another origin, and with a cookie it must have the header ``X-Floe``, which a foreign page cannot
+send without being asked first.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Annotated
+
+from airflow.api_fastapi.auth.managers.base_auth_manager import COOKIE_NAME_JWT_TOKEN
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.api_fastapi.core_api.security import bearer_scheme, get_user, resolve_user_from_token
+from fastapi import Depends, HTTPException, Request, status
+from fastapi.security import HTTPAuthorizationCredentials
+from httpx import ASGITransport, AsyncClient, HTTPError
+from starlette.routing import Mount
+
+from floe.api.lazy_app import ROOT
+
+AUTH_MOUNT = "/auth"
+
+HEADER = "X-Floe"
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
+SITES = frozenset({"same-origin", "none"})
+MAX_BASIC = 4096
+"""Characters of a Basic header."""
+
+_CHALLENGE = {"WWW-Authenticate": "Bearer"}  # not Basic: a browser would keep the password, and send it by itself
+
+
+async def caller(
+    request: Request,
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer_scheme)],
+) -> BaseUser:
+    """Return the user who calls; a dependency of all routes.
+
+    Raises HTTPException: 401 without credentials or with wrong ones, 403 for a token that is not valid, or for a call from a
+    foreign page that would change something, 503 where the auth manager fails.
+    """
+    refuse_foreign(request)
+    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "basic":
+        return await _user_of(request, credentials)
+    return await get_user(request, None, bearer)
+
+
+Caller = Annotated[BaseUser, Depends(caller)]
+
+
+def refuse_foreign(request: Request) -> None:
+    """Refuse a call that would change something and that a browser sends for a page of another origin."""
+    if request.method in READS:
+        return
+    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    own = f"{request.url.scheme}://{request.url.netloc}"
+    if (site is not None and site not in SITES) or (site is None and origin is not None and origin != own):
+        detail = "The call comes from a page of another origin. Nothing was changed."
+        raise HTTPException(status.HTTP_403_FORBIDDEN, detail)
+    by_cookie = COOKIE_NAME_JWT_TOKEN in request.cookies and "Authorization" not in request.headers
+    if by_cookie and HEADER not in request.headers:
+        detail = (
+            f"A call with a session's cookie needs the header {HEADER}. Nothing was changed. Send it, with any value."
+        )
+        raise HTTPException(status.HTTP_403_FORBIDDEN, detail)
+
+
+async def _user_of(request: Request, credentials: str) -> BaseUser:
+    """Exchange a name and a password for a token, and return its user."""
+    name, password = _basic(credentials)
+    routes = getattr(request.scope.get(ROOT), "routes", ())
+    auth = next((route.app for route in routes if isinstance(route, Mount) and route.path == AUTH_MOUNT), None)
+    if auth is None:
+        detail = "This auth manager has no POST /auth/token, so it takes no name and password: send a bearer token."
+        raise HTTPException(status.HTTP_401_UNAUTHORIZED, detail, _CHALLENGE)
+    transport = ASGITransport(auth, raise_app_exceptions=False, client=request.client or ("127.0.0.1", 0))
+    try:
+        async with AsyncClient(transport=transport, base_url=str(request.base_url)) as client:
+            answer = await client.post("/token", json={"username": name, "password": password})
+    except HTTPError as error:
+        raise _failed() from error
+    if answer.status_code >= status.HTTP_500_INTERNAL_SERVER_ERROR:
+        raise _failed()
+    if answer.status_code != status.HTTP_201_CREATED:
+        raise _wrong()
+    return await resolve_user_from_token(answer.json().get("access_token"))
+
+
+def _basic(credentials: str) -> tuple[str, str]:
+    if len(credentials) > MAX_BASIC:
+        raise _wrong()
+    try:
+        name, colon, password = base64.b64decode(credentials.strip(), validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        raise _wrong() from None
+    if not (name and colon and password):
+        raise _wrong()
+    return name, password
+
+
+def _wrong() -> HTTPException:
+    """Return one answer for all that is wrong with credentials."""
+    return HTTPException(status.HTTP_401_UNAUTHORIZED, "Invalid credentials", _CHALLENGE)
+
+
+def _failed() -> HTTPException:
+    return HTTPException(status.HTTP_503_SERVICE_UNAVAILABLE, "The auth manager could not check the credentials")

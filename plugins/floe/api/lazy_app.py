@@ -1,0 +1,32 @@
+"""floe's app for Airflow's API server, made when it is first called.
+
+Every process of Airflow loads plugins; FastAPI and the ORM are imported in the API server only, and an error in them
+fails the calls of floe's routes, not the server's start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+ROOT = "floe.root_app"
+"""Where Airflow's own app is in a call's scope: there is no other way to it from an app that it mounts."""
+
+
+class LazyApp:
+    """An ASGI app that makes the real one at its first call."""
+
+    def __init__(self) -> None:
+        self._app: Asgi | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._app is None:
+            from floe.api.app import create_app
+
+            self._app = create_app()
+        await self._app({**scope, ROOT: scope.get("app")}, receive, send)
