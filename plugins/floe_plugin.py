@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from airflow.plugins_manager import AirflowPlugin
 
+from floe.api.lazy_app import LazyApp
 from floe.operators import preload
 
 
@@ -12,3 +13,6 @@ class FloePlugin(AirflowPlugin):
 
     name = "floe"
     listeners: ClassVar[list[Any]] = [preload]
+    fastapi_apps: ClassVar[list[Any]] = [
+        {"name": "floe as Kafka Connect", "app": LazyApp("floe.api.connect.app"), "url_prefix": "/connect"},
+    ]

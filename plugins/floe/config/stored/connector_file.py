@@ -49,21 +49,20 @@ def stored_file(name: str, text: str, environ: Mapping[str, str], groups: Groups
 def parsed(stored: StoredConnector, environ: Mapping[str, str], groups: Groups) -> Connector:
     """Parse a stored connector, by the operator's lists too.
 
-    :raises ConfigError: with all problems found.
+    :raises ConfigError: with all that the lists refuse, or else all that is wrong with the keys.
     """
     name, config = stored.name, {**stored.config, "name": stored.name}
-    problems = [*name_problems(name), *OperatorLists.of(environ).problems(name, config), *_foreign_groups(name, config)]
+    problems = [*OperatorLists.of(environ).problems(name, config), *_foreign_groups(name, config)]
+    if problems:
+        raise ConfigError(*problems)  # before anything that values refer to is looked up
     operator = OperatorSettings.of(environ)
     operator = replace(operator, providers=with_stored_secrets(operator.providers, name))
-    connector = None
-    try:
-        connector = parse_connector(config, default_name=name, operator=operator)
-    except ConfigError as error:
-        problems += error.problems
-    if connector is not None and (connector.kafka_conn_id, connector.group_id) in groups:
-        problems.append(f"the group {connector.group_id!r} is that of a connector file: choose another name")
-    if connector is None or problems:
+    connector = parse_connector(config, default_name=name, operator=operator)
+    if problems := name_problems(name):
         raise ConfigError(*problems)
+    if (connector.kafka_conn_id, connector.group_id) in groups:
+        msg = f"the group {connector.group_id!r} is that of a connector file: choose another name"
+        raise ConfigError(msg)
     return connector
 
 

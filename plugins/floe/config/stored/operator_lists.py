@@ -105,15 +105,14 @@ class OperatorLists:
         if names_code(key) and not _LOOKED_UP.fullmatch(key):
             yield "the key names code, which a connector made by REST may not"
         yield from self._unlisted(key, value)
-        if _FREE_KEY.search(key) or "-----BEGIN" in value:
+        if _FREE_KEY.search(key):
             return
+        is_named = is_logical and key.endswith("warehouse") and _PLAIN.fullmatch(value)
         if _ADDRESS_KEY.search(key) or "://" in value:
             why = self.hosts.problem(value)
             if why is not None:
                 yield why
-        elif _PATH_KEY.search(key) and not (is_logical and key.endswith("warehouse") and _PLAIN.fullmatch(value)):
-            yield _NO_PATH
-        elif _PATH.search(value):
+        elif (_PATH_KEY.search(key) and not is_named) or (_PATH.search(value) and "-----BEGIN" not in value):
             yield _NO_PATH
 
     def _unlisted(self, key: str, value: str) -> Iterator[str]:
@@ -122,7 +121,7 @@ class OperatorLists:
         for one in parse_list(value):
             if not any(fnmatchcase(one, pattern) for pattern in self.connections):
                 what = "catalog" if key == _CATALOG else "connection"
-                yield f"the {what} {one[:_SHOWN]!r} is not in {CONNECTIONS} of Airflow's environment: the operator adds it there"
+                yield f"the {what} {one[:_SHOWN]!r} is not in {CONNECTIONS} of Airflow's environment: ask its operator"
 
 
 def secret_reference(name: str, key: str) -> str:

@@ -42,7 +42,9 @@ class StoredConnector:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, name: str, given: Mapping[str, str], before: StoredConnector | None, is_paused: bool) -> StoredConnector:
+    def of(
+        cls, name: str, given: Mapping[str, str], before: StoredConnector | None, is_paused: bool
+    ) -> StoredConnector:
         """Take the secrets out of a configuration; a reference keeps the secret of ``before``.
 
         :raises ConfigError: a reference to a secret that is not stored.

@@ -41,11 +41,15 @@ def _names() -> list[str]:
     try:
         keys = [str(key) for key in Variable.keys(prefix=CONNECTOR)]
     except Exception as error:  # noqa: BLE001 - whatever it is, the connectors in files are made
-        log.warning("Connectors made by REST are left out until the next parse, as Airflow does not list them: %s", error)
+        log.warning(
+            "Connectors made by REST are left out until the next parse, as Airflow does not list them: %s", error
+        )
         return []
     names = sorted(key.removeprefix(CONNECTOR) for key in keys if key.startswith(CONNECTOR))
     if len(names) > MAX_CONNECTORS:
-        log.warning("%s connectors made by REST are left out: there may be %s", len(names) - MAX_CONNECTORS, MAX_CONNECTORS)
+        log.warning(
+            "%s connectors made by REST are left out: there may be %s", len(names) - MAX_CONNECTORS, MAX_CONNECTORS
+        )
     return names[:MAX_CONNECTORS]
 
 

@@ -1,0 +1,270 @@
+"""Calls of Connect's REST API, good and bad, in an order that a worker and floe can both follow, and what is compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ANSWERS = Path(__file__).with_name("connect_answers.json")
+"""What a real worker answered, by call: written by ``test_connect_rest`` (full), read by the quick test of floe."""
+
+TOPIC = "rest-orders"
+PLUGIN = "org.apache.iceberg.connect.IcebergSinkConnector"
+CONFIG = "<config>"
+"""In a body: the configuration of the side that is asked."""
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call. ``body``: JSON; ``raw``: text in its place. ``then``: a connector to wait for after it."""
+
+    name: str
+    method: str
+    path: str
+    body: Any = None
+    raw: str | None = None
+    media: str | None = JSON
+    then: str | None = None
+
+    def content(self, config: Mapping[str, str]) -> str | None:
+        """Return the text of the body, with the side's own configuration in it."""
+        if self.raw is not None:
+            return self.raw
+        return None if self.body is None else json.dumps(_filled(self.body, config))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is compared of an answer."""
+
+    status: int
+    body: Any
+
+    @classmethod
+    def of(cls, status: int, text: str, config: Mapping[str, str]) -> Answer:
+        """Read an answer; values of the side's own configuration are replaced by a mark."""
+        try:
+            body = json.loads(text) if text else None
+        except ValueError:
+            body = "<no JSON>"
+        return cls(status, _marked(body, config))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"status": self.status, "body": self.body}
+
+
+def _filled(value: Any, config: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        base = dict(config) if CONFIG in value else {}
+        return {**base, **{key: _filled(one, config) for key, one in value.items() if key != CONFIG}}
+    return dict(config) if value == CONFIG else value
+
+
+def _marked(value: Any, config: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_marked(one, config) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if "connector.class" in value:
+        return {key: "<given>" if config.get(key) == one else one for key, one in value.items()}
+    return {key: _marked(one, config) for key, one in value.items()}
+
+
+def differences(real: Any, ours: Any, path: str = "") -> Iterator[str]:
+    """Yield the paths of fields that differ."""
+    if isinstance(real, dict) and isinstance(ours, dict):
+        for key in [*real, *(key for key in ours if key not in real)]:
+            name = f"{path}.{key}" if path else key
+            if key not in real or key not in ours:
+                yield name
+            else:
+                yield from differences(real[key], ours[key], name)
+    elif isinstance(real, list) and isinstance(ours, list) and len(real) == len(ours):
+        for one, other in zip(real, ours, strict=True):
+            yield from differences(one, other, f"{path}[]")
+    elif real != ours:
+        yield path
+
+
+def run(send: Callable[[Call], Answer], settle: Callable[[str], None]) -> dict[str, Answer]:
+    """Send all calls in their order; ``settle`` waits until a connector is as far as a worker or Airflow has it."""
+    found = {}
+    for call in CALLS:
+        found[call.name] = send(call)
+        if call.then is not None:
+            settle(call.then)
+    return found
+
+
+def _of_unknown() -> Iterator[Call]:
+    for method, rest in (
+        ("GET", ""), ("GET", "/config"), ("GET", "/status"), ("GET", "/tasks"), ("GET", "/topics"), ("GET", "/offsets"),
+        ("GET", "/tasks/0/status"), ("DELETE", ""), ("PUT", "/pause"), ("PUT", "/resume"), ("PUT", "/stop"),
+        ("POST", "/restart"), ("POST", "/tasks/0/restart"), ("PUT", "/topics/reset"), ("DELETE", "/offsets"),
+    ):  # fmt: skip
+        yield Call(f"unknown: {method} {rest or '/'}", method, f"/connectors/none{rest}")
+    yield Call("unknown: PATCH /config", "PATCH", "/connectors/none/config", {"a": "b"})
+    yield Call("unknown: PATCH /offsets", "PATCH", "/connectors/none/offsets", _offsets(1))
+    yield Call("unknown: restart with tasks", "POST", "/connectors/none/restart?includeTasks=true&onlyFailed=true")
+
+
+def _offsets(offset: object, partition: object = 0, topic: str = TOPIC) -> dict[str, Any]:
+    place = {"kafka_topic": topic, "kafka_partition": partition}
+    return {"offsets": [{"partition": place, "offset": {"kafka_offset": offset}}]}
+
+
+def _posted(name: object, **more: object) -> dict[str, Any]:
+    return {"name": name, "config": CONFIG, **more}
+
+
+CALLS: tuple[Call, ...] = (
+    Call("root", "GET", "/"),
+    Call("health", "GET", "/health"),
+    Call("no connectors", "GET", "/connectors"),
+    Call("no connectors, expanded", "GET", "/connectors?expand=status"),
+    *_of_unknown(),
+    # what is wrong before anything is made
+    Call("POST: no JSON", "POST", "/connectors", raw="{"),
+    Call("POST: no body", "POST", "/connectors"),
+    Call("POST: an array", "POST", "/connectors", body=[1]),
+    Call("POST: a text", "POST", "/connectors", body="x"),
+    Call("POST: no config", "POST", "/connectors", body={"name": "alpha"}),
+    Call("POST: no name", "POST", "/connectors", body={"config": {"topics": TOPIC}}),
+    Call("POST: unknown field", "POST", "/connectors", body={"name": "alpha", "config": {}, "x": 1}),
+    Call("POST: config is a text", "POST", "/connectors", body={"name": "alpha", "config": "x"}),
+    Call("POST: value is an object", "POST", "/connectors", body={"name": "alpha", "config": {"topics": {}}}),
+    Call(
+        "POST: other name inside", "POST", "/connectors", body={"name": "alpha", "config": {CONFIG: 1, "name": "beta"}}
+    ),
+    Call(
+        "POST: unknown class", "POST", "/connectors", body={"name": "a", "config": {CONFIG: 1, "connector.class": "X"}}
+    ),
+    Call("POST: no class", "POST", "/connectors", body={"name": "alpha", "config": {"topics": TOPIC}}),
+    Call(
+        "POST: wrong number", "POST", "/connectors", body={"name": "alpha", "config": {CONFIG: 1, "tasks.max": "many"}}
+    ),
+    Call("POST: wrong state", "POST", "/connectors", body=_posted("alpha", initial_state="ASLEEP")),
+    Call("POST: plain text", "POST", "/connectors", raw="{}", media="text/plain"),
+    Call("POST: no media type", "POST", "/connectors", raw="{}", media=None),
+    Call("POST: name with a slash", "POST", "/connectors", body=_posted("a/b")),
+    Call("POST: name with a control character", "POST", "/connectors", body=_posted("a\nb")),
+    Call("POST: name of dots", "POST", "/connectors", body=_posted("..")),
+    Call("PUT: no JSON", "PUT", "/connectors/alpha/config", raw="{"),
+    Call("PUT: no body", "PUT", "/connectors/alpha/config"),
+    Call("PUT: an array", "PUT", "/connectors/alpha/config", body=[1]),
+    Call("PUT: plain text", "PUT", "/connectors/alpha/config", raw="{}", media="text/plain"),
+    Call("PUT: other name inside", "PUT", "/connectors/alpha/config", body={CONFIG: 1, "name": "beta"}),
+    Call("PUT: no topics", "PUT", "/connectors/alpha/config", body={CONFIG: 1, "topics": ""}),
+    Call("PUT: a null", "PUT", "/connectors/alpha/config", body={CONFIG: 1, "errors.tolerance": None}),
+    Call("still none", "GET", "/connectors"),
+    # one that runs
+    Call("POST", "POST", "/connectors", body=_posted("alpha"), then="alpha"),
+    Call("POST: exists", "POST", "/connectors", body=_posted("alpha")),
+    Call("list", "GET", "/connectors"),
+    Call("list with slash", "GET", "/connectors/"),
+    Call("list, status", "GET", "/connectors?expand=status"),
+    Call("list, info", "GET", "/connectors?expand=info"),
+    Call("list, both", "GET", "/connectors?expand=info&expand=status"),
+    Call("list, unknown", "GET", "/connectors?expand=nothing"),
+    Call("info", "GET", "/connectors/alpha"),
+    Call("config", "GET", "/connectors/alpha/config"),
+    Call("status", "GET", "/connectors/alpha/status"),
+    Call("tasks", "GET", "/connectors/alpha/tasks"),
+    Call("task status", "GET", "/connectors/alpha/tasks/0/status"),
+    Call("task status: unknown", "GET", "/connectors/alpha/tasks/9/status"),
+    Call("task status: no number", "GET", "/connectors/alpha/tasks/x/status"),
+    Call("PUT: the same", "PUT", "/connectors/alpha/config", body=CONFIG, then="alpha"),
+    Call(
+        "PUT: wrong boolean",
+        "PUT",
+        "/connectors/alpha/config",
+        body={CONFIG: 1, "iceberg.tables.auto-create-enabled": "x"},
+    ),
+    Call("PATCH", "PATCH", "/connectors/alpha/config", body={"errors.tolerance": "none"}, then="alpha"),
+    Call("PATCH: a number", "PATCH", "/connectors/alpha/config", body={"tasks.max": 1}, then="alpha"),
+    Call("PATCH: removes", "PATCH", "/connectors/alpha/config", body={"errors.tolerance": None}, then="alpha"),
+    Call("PATCH: wrong number", "PATCH", "/connectors/alpha/config", body={"tasks.max": "0"}),
+    Call("PATCH: no JSON", "PATCH", "/connectors/alpha/config", raw="nothing"),
+    Call("config after PATCH", "GET", "/connectors/alpha/config"),
+    Call("restart", "POST", "/connectors/alpha/restart", then="alpha"),
+    Call("restart failed tasks", "POST", "/connectors/alpha/restart?includeTasks=true&onlyFailed=true", then="alpha"),
+    Call("restart: wrong query", "POST", "/connectors/alpha/restart?includeTasks=perhaps", then="alpha"),
+    Call("restart task", "POST", "/connectors/alpha/tasks/0/restart", then="alpha"),
+    Call("restart task: unknown", "POST", "/connectors/alpha/tasks/7/restart"),
+    Call("topics", "GET", "/connectors/alpha/topics"),
+    Call("topics reset", "PUT", "/connectors/alpha/topics/reset"),
+    Call("offsets", "GET", "/connectors/alpha/offsets"),
+    Call("PATCH offsets: runs", "PATCH", "/connectors/alpha/offsets", body=_offsets(1)),
+    Call("DELETE offsets: runs", "DELETE", "/connectors/alpha/offsets"),
+    Call("pause", "PUT", "/connectors/alpha/pause", then="alpha"),
+    Call("status, paused", "GET", "/connectors/alpha/status"),
+    Call("PATCH offsets: paused", "PATCH", "/connectors/alpha/offsets", body=_offsets(1)),
+    Call("resume", "PUT", "/connectors/alpha/resume", then="alpha"),
+    Call("status, resumed", "GET", "/connectors/alpha/status"),
+    Call("stop", "PUT", "/connectors/alpha/stop", then="alpha"),
+    Call("status, stopped", "GET", "/connectors/alpha/status"),
+    Call("info, stopped", "GET", "/connectors/alpha"),
+    Call("PATCH offsets: no body", "PATCH", "/connectors/alpha/offsets"),
+    Call("PATCH offsets: empty", "PATCH", "/connectors/alpha/offsets", body={}),
+    Call("PATCH offsets: none", "PATCH", "/connectors/alpha/offsets", body={"offsets": []}),
+    Call("PATCH offsets: no number", "PATCH", "/connectors/alpha/offsets", body=_offsets("x")),
+    Call("PATCH offsets: negative", "PATCH", "/connectors/alpha/offsets", body=_offsets(-1)),
+    Call(
+        "PATCH offsets: other keys",
+        "PATCH",
+        "/connectors/alpha/offsets",
+        body={"offsets": [{"partition": {}, "offset": {}}]},
+    ),
+    Call("PATCH offsets: a null", "PATCH", "/connectors/alpha/offsets", body={"offsets": [{"partition": None}]}),
+    Call("PATCH offsets: unknown field", "PATCH", "/connectors/alpha/offsets", body={"x": 1}),
+    Call("PATCH offsets", "PATCH", "/connectors/alpha/offsets", body=_offsets(3)),
+    Call("PATCH offsets: backward", "PATCH", "/connectors/alpha/offsets", body=_offsets(1)),
+    Call("DELETE offsets", "DELETE", "/connectors/alpha/offsets"),
+    # others by other ways
+    Call("PUT: new", "PUT", "/connectors/beta/config", body=CONFIG, then="beta"),
+    Call("POST: paused", "POST", "/connectors", body=_posted("gamma", initial_state="PAUSED"), then="gamma"),
+    Call("status, made paused", "GET", "/connectors/gamma/status"),
+    Call("POST: stopped", "POST", "/connectors", body=_posted("delta", initial_state="stopped"), then="delta"),
+    Call("status, made stopped", "GET", "/connectors/delta/status"),
+    Call("list of four", "GET", "/connectors"),
+    # plugins
+    Call("plugins", "GET", "/connector-plugins"),
+    Call("plugin config: unknown", "GET", "/connector-plugins/Nothing/config"),
+    Call(
+        "validate: unknown plugin",
+        "PUT",
+        "/connector-plugins/Nothing/config/validate",
+        body={"connector.class": "Nothing"},
+    ),
+    Call(
+        "validate: other class",
+        "PUT",
+        f"/connector-plugins/{PLUGIN}/config/validate",
+        body={"connector.class": "Other"},
+    ),
+    Call("validate: no JSON", "PUT", f"/connector-plugins/{PLUGIN}/config/validate", raw="{"),
+    Call("validate: plain text", "PUT", f"/connector-plugins/{PLUGIN}/config/validate", raw="{}", media="text/plain"),
+    # what is no call
+    Call("no such path", "GET", "/nothing"),
+    Call("no such part", "GET", "/connectors/alpha/nothing"),
+    Call("POST on a connector", "POST", "/connectors/alpha"),
+    Call("PUT on the list", "PUT", "/connectors", body={}),
+    Call("GET pause", "GET", "/connectors/alpha/pause"),
+    Call("DELETE config", "DELETE", "/connectors/alpha/config"),
+    Call("slash in a name", "GET", "/connectors/a%2Fb"),
+    Call("dots in a path", "GET", "/connectors/%2e%2e/status"),
+    Call("control character in a path", "GET", "/connectors/a%0Ab"),
+    Call("PUT: name of blanks", "PUT", "/connectors/%20/config", body=CONFIG),
+    # the end
+    Call("DELETE", "DELETE", "/connectors/alpha"),
+    Call("DELETE: again", "DELETE", "/connectors/alpha"),
+    Call("DELETE beta", "DELETE", "/connectors/beta"),
+    Call("DELETE gamma", "DELETE", "/connectors/gamma"),
+    Call("DELETE delta", "DELETE", "/connectors/delta"),
+    Call("none again", "GET", "/connectors"),
+)
