@@ -7,6 +7,9 @@ from airflow.plugins_manager import AirflowPlugin
 from floe.api.lazy_app import LazyApp
 from floe.operators import preload
 
+PAGE = "floe/page/"
+"""Without a slash in front: Airflow may be under a path of its own."""
+
 
 class FloePlugin(AirflowPlugin):
     """Registers what floe adds to Airflow itself."""
@@ -14,5 +17,16 @@ class FloePlugin(AirflowPlugin):
     name = "floe"
     listeners: ClassVar[list[Any]] = [preload]
     fastapi_apps: ClassVar[list[Any]] = [
+        {"name": "floe", "app": LazyApp(), "url_prefix": "/floe"},
         {"name": "floe as Kafka Connect", "app": LazyApp("floe.api.connect.app"), "url_prefix": "/connect"},
+    ]
+    external_views: ClassVar[list[Any]] = [
+        {"name": "floe connectors", "href": PAGE, "url_route": "floe", "destination": "nav", "icon": f"{PAGE}icon.svg"},
+        {
+            "name": "Connector",
+            "href": f"{PAGE}#/connectors/{{DAG_ID}}",
+            "url_route": "floe-connector",
+            "destination": "dag",
+            "icon": f"{PAGE}icon.svg",
+        },
     ]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.testclient import TestClient
 
-ROLES = ("viewer", "user", "op", "admin")
-"""Users and roles of the site: each user is named as its role, and has that for a password."""
+USERS = {"viewer": "viewer", "user": "user", "op": "op", "admin": "admin", "other": "admin"}
+"""Roles by user; a user's password is its name. Of ``other`` see :mod:`tests.support.api.auth`."""
 
 BUNDLE = "dags-folder"
 
@@ -30,21 +30,21 @@ class Site:
     folder: Path
     app: FastAPI
 
-    def client(self, base: str, role: str | None = "admin", **headers: str) -> TestClient:
-        """Return a client of an app, with the name and the password of a role; without credentials for None."""
+    def client(self, base: str, user: str | None = "admin", **headers: str) -> TestClient:
+        """Return a client of an app, with the name and the password of a user; without credentials for None."""
         from starlette.testclient import TestClient
 
         given = dict(headers)
-        if role is not None:
-            given["Authorization"] = f"Basic {base64.b64encode(f'{role}:{role}'.encode()).decode()}"
+        if user is not None:
+            given["Authorization"] = f"Basic {base64.b64encode(f'{user}:{user}'.encode()).decode()}"
         return TestClient(self.app, f"http://testserver{base}", raise_server_exceptions=False, headers=given)
 
-    def token(self, role: str) -> str:
+    def token(self, user: str) -> str:
         """Return a token of a user."""
         from airflow.api_fastapi.app import get_auth_manager
         from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 
-        return str(get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=role, role=role)))
+        return str(get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=user, role=USERS[user])))
 
     def add_file(self, name: str, keys: Mapping[str, Any] | str) -> None:
         """Write a connector file."""
@@ -103,7 +103,7 @@ class Site:
         with create_session() as session:
             query = select(TaskInstance.task_id, TaskInstance.state)
             query = query.where(TaskInstance.dag_id == name, TaskInstance.run_id == run_id)
-            return {task: state for task, state in session.execute(query)}
+            return {str(task): found for task, found in session.execute(query)}
 
     def has_dag(self, name: str) -> bool:
         """Whether there is a DAG."""
@@ -166,12 +166,12 @@ def airflow_site(folder: Path) -> Iterator[Site]:
     """Configure Airflow for a database in ``folder`` and give its site, then configure it back."""
     (folder / "connectors").mkdir()
     passwords = folder / "passwords.json"
-    passwords.write_text(json.dumps({role: role for role in ROLES}))
+    passwords.write_text(json.dumps({user: user for user in USERS}))
     changed = {
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{folder / 'airflow.db'}",
         "AIRFLOW__CORE__FERNET_KEY": base64.urlsafe_b64encode(b"f" * 32).decode(),
-        "AIRFLOW__CORE__AUTH_MANAGER": "airflow.api_fastapi.auth.managers.simple.simple_auth_manager.SimpleAuthManager",
-        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{role}:{role}" for role in ROLES),
+        "AIRFLOW__CORE__AUTH_MANAGER": "tests.support.api.auth.GrantsByDag",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{user}:{role}" for user, role in USERS.items()),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords),
         "AIRFLOW__API_AUTH__JWT_SECRET": "x" * 64,
         "FLOE_CONNECTORS_DIR": str(folder / "connectors"),

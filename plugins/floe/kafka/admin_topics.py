@@ -129,12 +129,21 @@ class Topics:
 
     def cleanup_policy(self, name: str) -> str:
         """Return a topic's ``cleanup.policy``. Raises KafkaMisconfigured if this client may not see it."""
+        return str(self._config(name)["cleanup.policy"].value)
+
+    def retention_ms(self, name: str) -> int | None:
+        """Return for how many ms a topic keeps a record at least; None for ever. Raises as :meth:`cleanup_policy`."""
+        config = self._config(name)
+        kept = int(config["retention.ms"].value)
+        return kept if kept >= 0 and "delete" in str(config["cleanup.policy"].value) else None
+
+    def _config(self, name: str) -> Mapping[str, Any]:
         resource = ConfigResource(ResourceType.TOPIC, name)
         action = Action(f"see the configuration of topic {name!r}", f"DescribeConfigs on topic {name!r}")
-        config = self._ask(
+        config: Mapping[str, Any] = self._ask(
             lambda: self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource], action
         )
-        return str(config["cleanup.policy"].value)
+        return config
 
     def _error_of(self, reason: ck.KafkaError, action: Action) -> KafkaError:
         return self._client.error(reason, action, self._log.drained(self._admin))

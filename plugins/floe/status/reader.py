@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from floe.config import Connector
 from floe.config.secrets.mask import learn
@@ -14,6 +15,15 @@ from floe.model.dead_letters import DeadLetterOffsets
 from floe.status.kafka_state import KafkaState
 from floe.status.model import ConnectorStatus, TableStatus
 from floe.status.tables import Found, TableReader, problem_of
+
+
+class LookUp(NamedTuple):
+    """A status, and what it was made from; None in the place of what did not answer."""
+
+    status: ConnectorStatus
+    kafka: KafkaState | None
+    reader: TableReader | None
+    found: dict[str, Found]
 
 
 def collect(
@@ -29,6 +39,14 @@ def collect(
     Nothing is raised for what does not answer or cannot be read: the status says so in its place, and the rest is there.
     ``KafkaState`` is the half of it that needs no catalog.
     """
+    status, kafka, reader, found = look_up(connector, settings, commits)
+    if dead_letters and kafka is not None and reader is not None:
+        return _with_dead_letters(status, reader, found, kafka)
+    return status
+
+
+def look_up(connector: Connector, settings: KafkaSettings, commits: int) -> LookUp:
+    """Return the status that :func:`collect` returns, without dead letters, and the tables that were loaded for it."""
     for secrets in (connector.properties, settings.source, settings.control):
         learn(secrets)
     with ThreadPoolExecutor(1) as pool:
@@ -36,14 +54,16 @@ def collect(
         loaded = _tables(connector, commits)
         kafka = asked.result()
     status = _with_kafka(connector, kafka)
+    state = None if isinstance(kafka, str) else kafka
     if isinstance(loaded, str):
-        return replace(status, problems=(*status.problems, loaded))
+        return LookUp(replace(status, problems=(*status.problems, loaded)), state, None, {})
     reader, found = loaded
-    if isinstance(kafka, str):
-        return replace(status, tables=reader.statuses(found, None, has_read=None))
-    has_read = any(position.offset > 0 for position in kafka.positions.values())
-    status = replace(status, tables=reader.statuses(found, _cluster_id(settings), has_read=has_read))
-    return _with_dead_letters(status, reader, found, kafka) if dead_letters else status
+    if state is None:
+        tables = reader.statuses(found, None, has_read=None)
+    else:
+        has_read = any(position.offset > 0 for position in state.positions.values())
+        tables = reader.statuses(found, _cluster_id(settings), has_read=has_read)
+    return LookUp(replace(status, tables=tables), state, reader, found)
 
 
 def latest(connector: Connector, *, commits: int = 1) -> ConnectorStatus:
@@ -97,10 +117,10 @@ def _with_dead_letters(
     except FloeError as error:
         return replace(status, problems=(*status.problems, problem_of(error)))
     table = reader.connector.errors.table
-    return replace(status, tables=_counted(status.tables or (), dead_letters, table))
+    return replace(status, tables=counted(status.tables or (), dead_letters, table))
 
 
-def _counted(
+def counted(
     tables: Sequence[TableStatus], dead_letters: DeadLetterOffsets, dead_letter_table: str | None
 ) -> tuple[TableStatus, ...]:
     """Set the number of open dead letters of each table's records; the dead-letter table has all of them."""

@@ -163,7 +163,8 @@ class StatusRecord:
 
     ``seconds_until_lost``: until retention removes the first unread record of any partition; None where nothing is unread
     or the topic keeps its records. ``lag_seconds``: the age of the oldest unread record; None likewise, or not known.
-    ``dead_letters``: None where they were not looked up.
+    ``dead_letters``: None where they were not looked up; ``dead_letters_at``: when they last were. ``rows``: added since
+    records of this connector are kept.
     """
 
     status: ConnectorStatus
@@ -173,6 +174,8 @@ class StatusRecord:
     history: tuple[Point, ...] = ()
     lag_seconds: float | None = None
     seconds_until_lost: float | None = None
+    dead_letters_at: datetime | None = None
+    rows: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -184,6 +187,8 @@ class StatusRecord:
             "history": [one.to_json() for one in self.history],
             "lag_seconds": self.lag_seconds,
             "seconds_until_lost": self.seconds_until_lost,
+            "dead_letters_at": None if self.dead_letters_at is None else self.dead_letters_at.isoformat(),
+            "rows": self.rows,
         }
 
     @classmethod
@@ -192,7 +197,7 @@ class StatusRecord:
         if fields.get("record") != FORMAT:
             msg = f"this status record has format {fields.get('record')!r}, floe reads {FORMAT}: run floe.status again"
             raise ValueError(msg)
-        dead_letters = fields["dead_letters"]
+        dead_letters, looked_up = fields["dead_letters"], fields["dead_letters_at"]
         return cls(
             status=ConnectorStatus.from_json(fields["status"]),
             held=tuple(HeldOffsets.from_json(one) for one in fields["held"]),
@@ -203,4 +208,6 @@ class StatusRecord:
             history=tuple(Point.from_json(one) for one in fields["history"]),
             lag_seconds=fields["lag_seconds"],
             seconds_until_lost=fields["seconds_until_lost"],
+            dead_letters_at=None if looked_up is None else datetime.fromisoformat(looked_up),
+            rows=fields["rows"],
         )

@@ -32,7 +32,7 @@ def scan_open_dead_letters(
     found: list[DeadLetterOffsets] = []
     for topic, topic_id in dict.fromkeys((r.topic, r.topic_id) for r in ranges):
         of_topic = [r for r in ranges if (r.topic, r.topic_id) == (topic, topic_id)]
-        scan = table.scan(_filter(of_topic), selected_fields=_COLUMNS, snapshot_id=ref.snapshot_id)
+        scan = table.scan(rows_filter(of_topic), selected_fields=_COLUMNS, snapshot_id=ref.snapshot_id)
         weighed = [_weighed(batch, connector) for batch in scan.to_arrow_batch_reader()]
         places = pa.Table.from_batches(weighed, schema=_PLACE)
         found.append(DeadLetterOffsets.of(_entries(places, topic, topic_id)))
@@ -51,7 +51,7 @@ def dead_letters_of_commits(
     found: dict[str, list[Entry]] = {}
     for topic, topic_id in dict.fromkeys((r.topic, r.topic_id) for r in ranges):
         of_topic = [r for r in ranges if (r.topic, r.topic_id) == (topic, topic_id)]
-        condition = f"{_filter(of_topic)} and kind = '{DeadLetterKind.DEAD}' and commit_id in ({listed})"
+        condition = f"{rows_filter(of_topic)} and kind = '{DeadLetterKind.DEAD}' and commit_id in ({listed})"
         scan = table.scan(condition, selected_fields=(*_COLUMNS, "commit_id"), snapshot_id=ref.snapshot_id)
         for batch in scan.to_arrow_batch_reader():
             for row in batch.to_pylist():
@@ -62,7 +62,7 @@ def dead_letters_of_commits(
     return {commit_id: DeadLetterOffsets.of(entries).within(ranges) for commit_id, entries in found.items()}
 
 
-def _filter(ranges: Sequence[OffsetRange]) -> str:
+def rows_filter(ranges: Sequence[OffsetRange]) -> str:
     """Return the filter of the rows; of several ranges, rows between them are read too."""
     partitions = ", ".join(str(p) for p in sorted({r.partition for r in ranges}))
     return (

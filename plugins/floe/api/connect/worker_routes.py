@@ -33,7 +33,7 @@ def health() -> Response:
 def loggers(logger: str = "") -> Any:
     """Refuse: levels of logs are settings of Airflow's processes."""
     msg = (
-        "Levels of loggers are settings of Airflow's processes ([logging] in airflow.cfg), and errors.log.enable of a connector: this "
-        "API does not change them."
+        "This API does not change levels of loggers: they are settings of Airflow's processes ([logging] in airflow.cfg), and "
+        "errors.log.enable of a connector."
     )
     raise ConnectError(404, msg)

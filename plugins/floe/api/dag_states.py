@@ -1,0 +1,99 @@
+"""What Airflow's database knows of connectors' DAGs: paused or not, the next run, the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from airflow.models.dag import DagModel, DagTag
+from airflow.models.dagrun import DagRun
+from sqlalchemy import exists, func, select, union_all
+from sqlalchemy.orm import Session, aliased
+
+from floe.config.names import REPLAY_SUFFIX
+
+TAG, BROKEN = "floe", "broken"
+SINK = (BROKEN, "sink")
+"""Tags of the DAGs of connectors: all of them have the first, and one of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """The last run of a DAG. ``state``: as Airflow names it."""
+
+    run_id: str
+    state: str
+    run_after: datetime
+    started: datetime | None
+    ended: datetime | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: _text(getattr(self, name)) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class DagState:
+    """One connector's DAG. ``is_broken``: the connector's file has errors."""
+
+    dag_id: str
+    is_paused: bool
+    is_broken: bool
+    description: str | None
+    next_run: datetime | None
+    run: RunState | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "paused": self.is_paused,
+            "broken": self.is_broken,
+            "description": self.description,
+            "next_run": _text(self.next_run),
+            "run": None if self.run is None else self.run.to_json(),
+        }
+
+
+def dag_states(session: Session, dag_id: str | None = None) -> dict[str, DagState]:
+    """Return the DAGs of all connectors, or of the one named, without their runs. DAGs that are gone are left out."""
+
+    def has(*tags: str) -> Any:
+        return exists().where(DagTag.dag_id == DagModel.dag_id, DagTag.name.in_(tags))
+
+    columns = (DagModel.dag_id, DagModel.is_paused, DagModel.description, DagModel.next_dagrun_create_after)
+    query = select(*columns, has(BROKEN)).where(~DagModel.is_stale, has(TAG), has(*SINK))
+    if dag_id is not None:
+        query = query.where(DagModel.dag_id == dag_id)
+    return {
+        name: DagState(name, bool(paused), bool(broken), description, next_run)
+        for name, paused, description, next_run, broken in session.execute(query)
+        if not name.endswith(REPLAY_SUFFIX)
+    }
+
+
+def last_runs(session: Session, dag_ids: Collection[str]) -> dict[str, RunState]:
+    """Return the last run of each DAG that has one.
+
+    Scheduled runs are found by their date and others among those without a date: each is one step in the index of DAG and
+    date, however many runs there are.
+    """
+    ids = list(dag_ids)
+    other = aliased(DagRun)
+    newest = select(func.max(other.logical_date)).where(other.dag_id == DagModel.dag_id).scalar_subquery()
+    dates = select(DagModel.dag_id, newest.label("date")).where(DagModel.dag_id.in_(ids)).subquery()
+    undated = select(func.max(DagRun.id)).where(DagRun.dag_id.in_(ids), DagRun.logical_date.is_(None))
+    columns = (DagRun.dag_id, DagRun.run_id, DagRun._state, DagRun.run_after, DagRun.start_date, DagRun.end_date)
+    query = union_all(
+        select(*columns).join(dates, (DagRun.dag_id == dates.c.dag_id) & (DagRun.logical_date == dates.c.date)),
+        select(*columns).where(DagRun.id.in_(undated.group_by(DagRun.dag_id))),
+    )
+    found: dict[str, RunState] = {}
+    for dag_id, *fields in session.execute(query):
+        run = RunState(*fields)
+        if dag_id not in found or found[dag_id].run_after < run.run_after:
+            found[dag_id] = run
+    return found
+
+
+def _text(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value

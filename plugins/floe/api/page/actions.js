@@ -1,0 +1,61 @@
+// The buttons of a connector. Each says what will happen before it does anything.
+
+import { airflow } from "./calls.js";
+import { openDialog } from "./dialog.js";
+import { button, el, say } from "./dom.js";
+import { counted } from "./format.js";
+import { done, link } from "./parts.js";
+
+/** Draw the buttons; those that the user has no right to are not there. */
+export function actions(answer, refresh, replay) {
+  const { may, dag, record } = answer;
+  const letters = record?.dead_letters?.reduce((sum, one) => sum + one.count, 0) ?? 0;
+  return el(
+    "div",
+    { class: "actions", role: "group", "aria-label": "Actions" },
+    may.run && button("Run now…", () => runNow(answer, refresh), { class: "main", id: "act-run" }),
+    may.pause && button(dag.paused ? "Resume…" : "Pause…", () => pause(answer, refresh), { id: "act-pause" }),
+    may.replay && button("Replay…", () => replay(new URLSearchParams()), { id: "act-replay" }),
+    may.replay && letters > 0 && button("Re-drive dead letters…", () => replay(new URLSearchParams({ dead_letters: "true" })), { id: "act-letters" }),
+    link("DAG in Airflow", answer.name),
+  );
+}
+
+function runNow({ name, dag }, refresh) {
+  const resume = dag.paused && el("input", { type: "checkbox", id: "also-resume" });
+  openDialog("Run now", {
+    body: [
+      el("p", {}, "Starts a run that reads new records from the committed offsets on and commits them to the tables. Nothing is read twice; a run beside another waits for it."),
+      dag.paused && el("p", {}, "The connector is paused: the run waits until it is resumed."),
+      resume && el("label", { class: "check" }, resume, " Resume it too; then it runs on its schedule again"),
+    ],
+    confirm: "Run now",
+    act: async () => {
+      const run = await airflow.trigger(name, {});
+      if (resume && resume.checked) await airflow.pause(name, false);
+      say("The run is queued.");
+      refresh();
+      return done("The run is queued. ", name, run.dag_run_id);
+    },
+  });
+}
+
+function pause({ name, dag, record }, refresh) {
+  const paused = !dag.paused;
+  const lag = record?.status.partitions?.reduce((sum, one) => sum + one.lag, 0);
+  openDialog(paused ? "Pause" : "Resume", {
+    body: paused
+      ? [
+          el("p", {}, "No new run starts until the connector is resumed. A run that is at work ends as usual."),
+          el("p", {}, "Records wait in Kafka meanwhile. Retention removes them in the end, and Kafka forgets committed offsets after a while (7 days by default); floe can then restore them from the tables."),
+        ]
+      : [el("p", {}, `The connector runs on its schedule again, from the committed offsets on${lag ? `: ${counted(lag, "record")} wait` : ""}. Nothing is lost or read twice.`)],
+    confirm: paused ? "Pause" : "Resume",
+    act: async () => {
+      await airflow.pause(name, paused);
+      say(paused ? "The connector is paused." : "The connector is resumed.");
+      refresh();
+      return null;
+    },
+  });
+}

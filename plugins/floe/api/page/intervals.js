@@ -1,0 +1,113 @@
+// What the tables contain, from their ledgers: a bar for each partition and table, in which a hole is seen.
+
+import { button, el, section, svg, table } from "./dom.js";
+import { count, counted, range, shown } from "./format.js";
+import { name } from "./parts.js";
+
+const WIDE = 1000; // units of a bar
+const LEAST = 4; // units of what has to be seen, however small it is
+const MOST_HOLES = 20;
+
+/** Draw all bars. `replay`: opens the form for a range; null for those who may not. */
+export function holdings({ status, held }, replay) {
+  const title = "What the tables contain";
+  if (!held.length) return section(title, null, el("p", { class: "quiet" }, "No table contains an offset of this connector yet."));
+  const partitions = new Map((status.partitions ?? []).map((one) => [`${one.topic} ${one.partition}`, one]));
+  const bars = held.map((one) => barOf(one, partitions.get(`${one.topic} ${one.partition}`)));
+  const holes = bars.filter((bar) => bar.holes.length);
+  const byTable = Map.groupBy ? Map.groupBy(bars, (bar) => bar.held.table) : grouped(bars);
+  return section(
+    title,
+    "Offsets in each table's ledger. A hole is a range that was read and is not in the table.",
+    el(
+      "ul",
+      { class: "legend", "aria-hidden": "true" },
+      [["held", "in the table"], ["hole", "hole"], ["unread", "not read yet"], ["older", "older, not shown"]].map(([kind, text]) => el("li", {}, el("span", { class: `swatch ${kind}` }), text)),
+    ),
+    el("p", { class: "quiet" }, holes.length ? `${counted(holes.reduce((sum, bar) => sum + bar.holes.length, 0), "hole")} in ${counted(holes.length, "partition")}.` : "No holes."),
+    [...byTable].map(([own, some]) => el("div", { class: "bars" }, el("h3", {}, name(own)), el("div", { class: "bar-list", tabindex: 0, role: "region", "aria-label": `Offsets in ${shown(own, 80)}` }, some.map((bar) => draw(bar, replay))))),
+  );
+}
+
+function grouped(bars) {
+  const found = new Map();
+  for (const bar of bars) found.set(bar.held.table, [...(found.get(bar.held.table) ?? []), bar]);
+  return found;
+}
+
+/** Work out what is where. The bar begins at the first span and ends at the log's end. */
+function barOf(held, partition) {
+  const spans = held.spans;
+  const first = spans[0]?.[0] ?? partition?.log_start ?? 0;
+  const last = spans.at(-1)?.[1] ?? first;
+  const read = Math.max(last, partition?.committed ?? last);
+  const end = Math.max(read, partition?.end ?? read);
+  const holes = [];
+  let at = first;
+  for (const [start, stop] of spans) {
+    if (start > at) holes.push([at, start]);
+    at = Math.max(at, stop);
+  }
+  if (read > at) holes.push([at, read]);
+  return { held, spans, holes, unread: end > read ? [read, end] : null, first, end };
+}
+
+function describe({ held, spans, holes, unread }) {
+  const parts = [`${counted(spans.reduce((sum, [start, stop]) => sum + stop - start, 0), "offset")} in ${counted(spans.length, "range")}`];
+  parts.push(holes.length ? `${counted(holes.length, "hole")}: ${holes.slice(0, MOST_HOLES).map(range).join(" ")}` : "no holes");
+  if (unread) parts.push(`not read yet: ${range(unread)}`);
+  if (held.more) parts.push(`${counted(held.more, "older range")} not shown`);
+  return parts.join("; ");
+}
+
+function draw(bar, replay) {
+  const { held, first, end } = bar;
+  const whole = Math.max(1, end - first);
+  const part = (kind, [start, stop]) => {
+    const width = Math.max(((stop - start) / whole) * WIDE, kind === "hole" ? LEAST : 1);
+    const x = Math.min(((start - first) / whole) * WIDE, WIDE - width);
+    return svg("rect", { class: kind, x: x.toFixed(2), y: 0, width: width.toFixed(2), height: 16 }, svg("title", {}, `${range([start, stop])} ${WORDS[kind]}`));
+  };
+  const text = describe(bar);
+  return el(
+    "div",
+    { class: "bar" },
+    el("div", { class: "bar-name" }, name(`${held.topic}-${held.partition}`, 60)),
+    el(
+      "div",
+      { class: "bar-line" },
+      held.more > 0 && el("span", { class: "swatch older", title: `${counted(held.more, "older range")} not shown` }),
+      svg(
+        "svg",
+        { viewBox: `0 0 ${WIDE} 16`, preserveAspectRatio: "none", role: "img", "aria-label": `${shown(held.topic, 80)}-${held.partition}: ${text}` },
+        bar.spans.map((span) => part("held", span)),
+        bar.unread && part("unread", bar.unread),
+        bar.holes.map((hole) => part("hole", hole)),
+      ),
+    ),
+    el("div", { class: "bar-text" }, el("span", {}, count(first)), el("span", {}, count(end))),
+    bar.holes.length > 0 && holeList(bar, replay),
+  );
+}
+
+const WORDS = { held: "in the table", hole: "hole: read, and not in the table", unread: "not read yet" };
+
+function holeList({ held, holes }, replay) {
+  const columns = [
+    { title: "Hole", cell: (hole) => range(hole) },
+    { title: "Offsets", numeric: true, cell: ([start, end]) => count(end - start) },
+  ];
+  if (replay) {
+    const ranges = ([start, end]) => JSON.stringify({ [held.partition]: [start, end] });
+    const open = (hole) => () => replay(new URLSearchParams({ topic: held.topic, ranges: ranges(hole), tables: held.table }));
+    columns.push({ title: "Repair", cell: (hole) => button("Replay…", open(hole), { class: "small", "aria-label": `Replay ${range(hole)}` }) });
+  }
+  const some = holes.slice(-MOST_HOLES).reverse();
+  const key = `holes ${held.table} ${held.topic} ${held.partition}`;
+  return el(
+    "details",
+    { class: "fold inner", "data-key": key },
+    el("summary", {}, counted(holes.length, "hole"), holes.length > some.length ? `, the newest ${some.length} are listed` : ""),
+    table(`Holes of ${shown(held.topic, 80)}-${held.partition}`, columns, some, {}),
+  );
+}

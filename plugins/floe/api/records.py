@@ -1,0 +1,47 @@
+"""The status records that are kept in Airflow's Variables, read by one query."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from airflow.models.crypto import get_fernet
+from airflow.models.variable import Variable
+from cryptography.fernet import InvalidToken
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from floe.status.record import StatusRecord
+from floe.status.stored_record import key_of, parse
+
+
+@dataclass(frozen=True, slots=True)
+class KeptStatus:
+    """What is kept of a connector: its record, or why there is none to show."""
+
+    record: StatusRecord | None
+    problem: str | None = None
+
+
+def kept_status(session: Session, connectors: Collection[str]) -> dict[str, KeptStatus]:
+    """Return what is kept of connectors; those of which nothing is kept are left out.
+
+    Rows, not models: a model hands its value to Airflow's masker of secrets, which keeps it for ever.
+    """
+    table = Variable.__table__
+    names = {key_of(name): name for name in connectors}
+    query = select(table.c.key, table.c.val, table.c.is_encrypted).where(table.c.key.in_(names))
+    return {names[key]: _kept(value, bool(encrypted)) for key, value, encrypted in session.execute(query)}
+
+
+def _kept(value: str, is_encrypted: bool) -> KeptStatus:
+    try:
+        text = get_fernet().decrypt(value.encode()).decode() if is_encrypted else value
+    except (InvalidToken, UnicodeError):
+        return KeptStatus(
+            None, "its status record cannot be decrypted: was core.fernet_key changed? Run floe.status again"
+        )
+    try:
+        return KeptStatus(parse(text))
+    except ValueError as error:
+        return KeptStatus(None, str(error))

@@ -1,0 +1,94 @@
+"""What the page shows of connectors, as JSON: pure, from what is kept of them and from the states of their DAGs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from floe.api.dag_states import DagState
+from floe.api.records import KeptStatus
+from floe.status.record import StatusRecord
+
+ACTIVE = frozenset({"queued", "running"})
+NOTHING_KEPT = (
+    "no status is kept yet: floe.status collects one when it runs, and each run of the connector does at its end"
+)
+
+
+def state(dag: DagState) -> str:
+    """Say how a connector is, in one word: what needs a person comes first."""
+    if dag.is_broken:
+        return "broken"
+    if dag.run is not None and dag.run.state in ACTIVE:
+        return "running"
+    if dag.run is not None and dag.run.state == "failed":
+        return "failed"
+    return "paused" if dag.is_paused else "ready"
+
+
+def line(dag: DagState, kept: KeptStatus | None) -> dict[str, Any]:
+    """Return the connector's line in the list of all connectors."""
+    record = None if kept is None else kept.record
+    return {
+        "name": dag.dag_id,
+        "state": state(dag),
+        "dag": dag.to_json(),
+        "problem": _problem(kept),
+        "status": None if record is None else _line_status(record),
+    }
+
+
+def whole(dag: DagState, kept: KeptStatus | None, rights: Mapping[str, bool]) -> dict[str, Any]:
+    """Return all that is kept of a connector. Bytes of records are in it only for those who may see them."""
+    record = None if kept is None else kept.record
+    if record is not None and not rights["records"]:
+        record = _without_samples(record)
+    return {
+        "name": dag.dag_id,
+        "state": state(dag),
+        "dag": dag.to_json(),
+        "may": dict(rights),
+        "problem": _problem(kept),
+        "record": None if record is None else record.to_json(),
+    }
+
+
+def _problem(kept: KeptStatus | None) -> str | None:
+    return NOTHING_KEPT if kept is None else kept.problem
+
+
+def _line_status(record: StatusRecord) -> dict[str, Any]:
+    status = record.status
+    tables = status.tables or ()
+    valid = [table.valid_through for table in tables]
+    committed = [table.committed_at for table in tables if table.committed_at]
+    letters = record.dead_letters
+    return {
+        "at": status.at.isoformat(),
+        "lag": status.lag,
+        "lag_seconds": record.lag_seconds,
+        "seconds_until_lost": record.seconds_until_lost,
+        "partitions": None if status.partitions is None else len(status.partitions),
+        "tables": None if status.tables is None else len(tables),
+        "valid_through": min(moment for moment in valid if moment).isoformat() if valid and all(valid) else None,
+        "committed_at": max(committed).isoformat() if committed else None,
+        "backlog": sum(len(backlog) for backlog in status.backlog),
+        "dead_letters": None if letters is None else sum(reason.count for reason in letters),
+        "problems": _problems(record),
+    }
+
+
+def _problems(record: StatusRecord) -> list[str]:
+    """Return problems of the connector, its partitions and its tables."""
+    status = record.status
+    return [
+        *status.problems,
+        *(f"{one.topic}-{one.partition}: {one.problem}" for one in status.partitions or () if one.problem),
+        *(f"{one.name}: {one.problem}" for one in status.tables or () if one.problem),
+    ][:20]
+
+
+def _without_samples(record: StatusRecord) -> StatusRecord:
+    reasons = record.dead_letters
+    return replace(record, dead_letters=reasons and tuple(replace(one, samples=()) for one in reasons))

@@ -1,0 +1,53 @@
+"""What the page asks for: all connectors, and one of them. Only those whose DAG the caller may read are there.
+
+One query for what is kept of the connectors and two for their DAGs; neither Kafka nor a catalog is asked.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow.api_fastapi.common.db.common import SessionDep
+from fastapi import APIRouter, HTTPException, Response, status
+
+from floe.api import permissions, summaries
+from floe.api.dag_states import DagState, dag_states, last_runs
+from floe.api.identity import Caller
+from floe.api.records import kept_status
+
+router = APIRouter(prefix="/view")
+
+
+@router.get("/connectors")
+def connectors(user: Caller, session: SessionDep) -> Response:
+    """Answer a line for each connector, by name."""
+    dags = _with_runs(session, user, dag_states(session))
+    kept = kept_status(session, dags)
+    lines = [summaries.line(dags[name], kept.get(name)) for name in sorted(dags)]
+    return _json({"connectors": lines})
+
+
+@router.get("/connectors/{name}")
+def connector(name: str, user: Caller, session: SessionDep) -> Response:
+    """Answer all that is kept of a connector; 404 for one that the caller may not read too."""
+    dag = _with_runs(session, user, dag_states(session, name)).get(name)
+    if dag is None:
+        raise HTTPException(status.HTTP_404_NOT_FOUND, "There is no such connector, or you may not read its DAG")
+    kept = kept_status(session, [name]).get(name)
+    return _json(summaries.whole(dag, kept, permissions.rights(user, name, session)))
+
+
+def _with_runs(session: SessionDep, user: Caller, dags: dict[str, DagState]) -> dict[str, DagState]:
+    """Return the DAGs that the user may read, with their last runs."""
+    allowed = permissions.readable(user, dags, session)
+    runs = last_runs(session, allowed)
+    return {name: replace(dags[name], run=runs.get(name)) for name in allowed}
+
+
+def _json(content: dict[str, Any]) -> Response:
+    """Write an answer in ASCII: a text that is half of a character cannot be encoded otherwise."""
+    text = json.dumps({"at": datetime.now(UTC).isoformat(), **content}, separators=(",", ":"))
+    return Response(text, media_type="application/json")

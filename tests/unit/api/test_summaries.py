@@ -1,0 +1,82 @@
+"""What the page is told of connectors."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from floe.api import summaries
+from floe.api.dag_states import DagState, RunState
+from floe.api.records import KeptStatus
+from tests.support.api.records import HOSTILE, hostile_record, record
+
+NOW = datetime.now(UTC)
+DAG = DagState("orders", False, False, "shop.orders into shop.orders", NOW)
+RIGHTS = dict.fromkeys(("run", "pause", "replay", "records"), True)
+
+
+def run(state: str) -> RunState:
+    return RunState("scheduled__1", state, NOW, NOW, None)
+
+
+@pytest.mark.parametrize(
+    ("dag", "state"),
+    [
+        (DAG, "ready"),
+        (replace(DAG, run=run("success")), "ready"),
+        (replace(DAG, is_paused=True, run=run("success")), "paused"),
+        (replace(DAG, is_paused=True, run=run("failed")), "failed"),
+        (replace(DAG, run=run("queued")), "running"),
+        (replace(DAG, is_broken=True, run=run("running")), "broken"),
+    ],
+)
+def test_state_says_what_needs_a_person_first(dag: DagState, state: str) -> None:
+    assert summaries.state(dag) == state
+
+
+def test_line_has_the_sums_of_the_record() -> None:
+    kept = record("orders", "o", "db.o", letters=True, backlog=7, problems=("p",), lag=41)
+    line = summaries.line(DAG, KeptStatus(kept))["status"]
+    sums = {name: line[name] for name in ("lag", "dead_letters", "backlog", "partitions", "tables", "problems")}
+    assert sums == {"lag": 41, "dead_letters": 37, "backlog": 7, "partitions": 4, "tables": 1, "problems": ["p"]}
+
+
+def test_valid_through_is_of_the_table_that_is_furthest_behind() -> None:
+    kept = record("orders", "o", "db.o")
+    (table,) = kept.status.tables or ()
+    late = replace(table.commits[0], valid_through=NOW - timedelta(days=1))
+    tables = (table, replace(table, name="late", commits=(late,)))
+    line = summaries.line(DAG, KeptStatus(replace(kept, status=replace(kept.status, tables=tables))))
+    assert line["status"]["valid_through"] == (NOW - timedelta(days=1)).isoformat()
+
+
+def test_valid_through_is_unknown_if_one_table_has_none() -> None:
+    kept = record("orders", "o", "db.o")
+    (table,) = kept.status.tables or ()
+    tables = (table, replace(table, name="new", commits=()))
+    line = summaries.line(DAG, KeptStatus(replace(kept, status=replace(kept.status, tables=tables))))
+    assert line["status"]["valid_through"] is None
+
+
+@pytest.mark.parametrize("kept", [None, KeptStatus(None, "this is no status record")])
+def test_connector_without_a_record_says_why(kept: KeptStatus | None) -> None:
+    line, whole = summaries.line(DAG, kept), summaries.whole(DAG, kept, RIGHTS)
+    assert line["problem"] == whole["problem"] == (kept.problem if kept else summaries.NOTHING_KEPT)
+    assert (line["status"], whole["record"]) == (None, None)
+
+
+def test_bytes_of_records_need_the_right_to_see_them() -> None:
+    kept = KeptStatus(record("orders", "o", "db.o", letters=True))
+    seen, unseen = (summaries.whole(DAG, kept, RIGHTS | {"records": may})["record"] for may in (True, False))
+    assert [len(reason["samples"]) for reason in seen["dead_letters"]] == [2, 2]
+    assert [(reason["count"], reason["samples"]) for reason in unseen["dead_letters"]] == [(31, []), (6, [])]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_are_answered_as_json(text: str) -> None:
+    kept = KeptStatus(hostile_record("orders", text))
+    answer = json.loads(json.dumps([summaries.line(DAG, kept), summaries.whole(DAG, kept, RIGHTS)], allow_nan=False))
+    assert answer[1]["record"]["status"]["problems"] == [text]
