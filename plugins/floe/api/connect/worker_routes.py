@@ -33,7 +33,7 @@ def health() -> Response:
 def loggers(logger: str = "") -> Any:
     """Refuse: levels of logs are settings of Airflow's processes."""
     msg = (
-        "This API does not change levels of loggers: they are settings of Airflow's processes ([logging] in airflow.cfg), and "
-        "errors.log.enable of a connector."
+        "This API does not change levels of loggers: they are settings of Airflow's processes ([logging] in airflow.cfg), "
+        "and errors.log.enable of a connector."
     )
     raise ConnectError(404, msg)

@@ -45,7 +45,10 @@ class Address:
 
 @dataclass(frozen=True)
 class HostPattern:
-    """One entry of the list: ``host``, ``host:port`` or ``scheme://host:port``; ``*`` in a host and as a port is any."""
+    """One entry of the list: ``host``, ``host:port`` or ``scheme://host:port``; ``*`` in a host and as a port is any.
+
+    Without a port: that of http or https, else any.
+    """
 
     scheme: str
     host: str
@@ -57,7 +60,8 @@ class HostPattern:
         host, has_port, port = rest.rpartition(":")
         if not has_port or rest.endswith("]"):
             host, port = rest, ""
-        return cls(scheme if has_scheme else "", host, "" if port == "*" else port)
+        scheme = scheme if has_scheme else ""
+        return cls(scheme, host, "" if port == "*" else port or _PORTS.get(scheme, ""))
 
     def allows(self, address: Address) -> bool:
         """Whether an address is of this entry."""
