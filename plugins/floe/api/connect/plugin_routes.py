@@ -13,8 +13,7 @@ from floe.api.connect.request_body import json_body, text_map
 from floe.api.connect.validation import validate
 from floe.config.converters.registry import CONVERTERS
 from floe.config.parser import CLASSES
-from floe.config.transforms.predicates import PREDICATES
-from floe.config.transforms.registry import TRANSFORMS
+from floe.config.transforms.registry import PREDICATES, TRANSFORMS
 
 router = APIRouter(prefix="/connector-plugins")
 SINK: Final = CLASSES[0]

@@ -18,12 +18,13 @@ from floe.config.stored.connector_file import groups_of, parsed
 from floe.config.stored.operator_lists import OperatorLists, secret_reference
 from floe.config.stored.stored_connector import StoredConnector
 
-_QUOTED: Final = re.compile(r"configuration (\S+?):|^(?:unknown key ')?([\w.<>-]+)")
+_WORD: Final = re.compile(r"[\w.<>-]+")
 _KEY_OF: Final = (
     ("Must specify table name(s)", "iceberg.tables"),
     ("Must specify Iceberg catalog properties", "iceberg.catalog.type"),
     ("Cannot specify both static and dynamic table names", "iceberg.tables.dynamic-enabled"),
     ("Must specify a route field", "iceberg.tables.route-field"),
+    ("Must specify topics", "topics"),
     ("the connector has no name", "name"),
     ("the name ", "name"),
     ("the group ", "iceberg.connect.group-id"),
@@ -69,12 +70,9 @@ def _key_of(problem: str, config: Mapping[str, str]) -> str:
     for start, key in _KEY_OF:
         if problem.startswith(start):
             return key
-    named = [one for match in _QUOTED.finditer(problem) for one in match.groups() if one]
-    for one in named:
-        key = one.rstrip(":.,")
-        if key in config or find(key) is not None:
-            return key
-    return "name"
+    words = [word.strip(".,:") for word in _WORD.findall(problem)]
+    known = [word for word in words if word in config or find(word) is not None]
+    return next((word for word in known if "." in word), next(iter(known), "name"))
 
 
 def _config(key: str, order: int, config: Mapping[str, str], errors: list[str]) -> dict[str, Any]:
