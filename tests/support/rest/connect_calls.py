@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +74,28 @@ def _marked(value: Any, config: Mapping[str, str]) -> Any:
     if "connector.class" in value:
         return {key: "<given>" if config.get(key) == one else one for key, one in value.items()}
     return {key: _marked(one, config) for key, one in value.items()}
+
+
+_OWN = {
+    "worker_id": "<worker>",
+    "commit": "<commit>",
+    "kafka_cluster_id": "<cluster>",
+    "trace": "<trace>",
+}
+"""Fields whose values are a worker's own."""
+
+
+def without_own(answer: Answer) -> Answer:
+    """Return an answer without values that differ from one worker to the next."""
+    return Answer(answer.status, _without_own(answer.body))
+
+
+def _without_own(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_own(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _OWN.get(key, _without_own(one)) for key, one in value.items()}
+    return re.sub(r"127\.0\.0\.1:\d+", "<address>", value) if isinstance(value, str) else value
 
 
 def differences(real: Any, ours: Any, path: str = "") -> Iterator[str]:

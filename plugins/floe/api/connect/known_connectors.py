@@ -100,7 +100,7 @@ def known_connectors(session: Session, name: str | None = None) -> dict[str, Kno
     return dict(sorted(found.items()))
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=200)
 def _stored(name: str, text: str, groups: frozenset[tuple[str, str]], _: object) -> ConnectorFile:
     return stored_file(name, text, os.environ, groups)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Final
 
@@ -11,24 +12,36 @@ from airflow.models.dagbag import DagPriorityParsingRequest
 from airflow.models.dagbundle import DagBundleModel
 from airflow.utils.session import create_session
 from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from floe.api.dag_states import TAG
+
+log = logging.getLogger(__name__)
 
 FILES: Final = ("sink.py", "replay.py")
 
 
 def request_parsing() -> None:
-    """Ask for all files with DAGs of connectors. Harmless if the same was asked for already."""
-    with create_session() as session:
-        places = _places(session)
-    for bundle, file in sorted(places):
-        try:
-            with create_session() as session:
-                session.add(DagPriorityParsingRequest(bundle_name=bundle, relative_fileloc=file))
-        except IntegrityError:
-            continue  # it waits already
+    """Ask for all files with DAGs of connectors. Harmless if the same was asked for already, and if it fails.
+
+    Airflow parses the files again in any case, only later.
+    """
+    try:
+        with create_session() as session:
+            places = _places(session)
+        for bundle, file in sorted(places):
+            _request(bundle, file)
+    except SQLAlchemyError as error:
+        log.warning("The change of a connector waits for Airflow's next parsing of %s: %s", FILES, type(error).__name__)
+
+
+def _request(bundle: str, file: str) -> None:
+    try:
+        with create_session() as session:
+            session.add(DagPriorityParsingRequest(bundle_name=bundle, relative_fileloc=file))
+    except IntegrityError:
+        log.debug("The parsing of %s is asked for already", file)
 
 
 def _places(session: Session) -> set[tuple[str, str]]:
