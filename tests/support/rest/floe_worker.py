@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from floe.config.stored.stored_connector import CONNECTOR, StoredConnector
-from tests.support.airflow_site import Site
+from tests.support.api.site import Site
 from tests.support.rest.connect_calls import PLUGIN, TOPIC, Answer, Call
 
 BASE = "/connect"

@@ -50,7 +50,7 @@ def answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) 
 
 
 def add_error_answers(app: FastAPI) -> None:
-    """Answer every error in Connect's form. What nobody expected is logged, and its text stays in the log."""
+    """Answer every error in Connect's form. An unexpected one is logged, and its text stays in the log."""
 
     async def connect_error(_: Request, error: ConnectError) -> JSONResponse:
         return _error(error.status, error.message)

@@ -6,9 +6,9 @@ import os
 
 from fastapi import Depends, FastAPI
 
-from floe.api.connect import connector_routes, offset_routes, plugin_routes, state_routes, worker_routes
 from floe.api.connect.access import no_cookie
 from floe.api.connect.answers import add_error_answers
+from floe.api.connect.routes import connectors, offsets, plugins, states, worker
 from floe.api.identity import caller
 from floe.config.secrets.mask import learn_environment
 
@@ -23,6 +23,6 @@ def create_app() -> FastAPI:
         redirect_slashes=False,  # likewise
     )
     add_error_answers(app)
-    for module in (worker_routes, connector_routes, state_routes, offset_routes, plugin_routes):
+    for module in (worker, connectors, states, offsets, plugins):
         app.include_router(module.router)
     return app

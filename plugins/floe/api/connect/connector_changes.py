@@ -9,7 +9,7 @@ from typing import Final
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
 from airflow.utils.state import DagRunState
-from sqlalchemy import select, update
+from sqlalchemy import Table, select, update
 from sqlalchemy.orm import Session
 
 from floe.api.connect import connector_rows
@@ -68,8 +68,9 @@ def delete(session: Session, known: KnownConnector) -> None:
         raise ConnectError(409, msg)
     connector_rows.remove(session, name, row)
     session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=True))
-    queued = (DagRun.dag_id == name, DagRun.state == DagRunState.QUEUED)
-    session.execute(update(DagRun).where(*queued).values(_state=DagRunState.FAILED))
+    runs: Table = DagRun.__table__  # type: ignore[assignment]
+    queued = (runs.c.dag_id == name, runs.c.state == DagRunState.QUEUED)
+    session.execute(update(runs).where(*queued).values(state=DagRunState.FAILED))
     session.commit()
     request_parsing()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.airflow_site import Site, airflow_site
+from tests.support.api.site import Site, airflow_site
 
 
 @pytest.fixture(scope="package")

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from floe.api.connect import connector_rows
 from floe.config.stored.operator_lists import secret_reference
 from floe.config.stored.stored_connector import CONNECTOR, SECRETS
-from tests.support.airflow_site import BUNDLE, Site
+from tests.support.api.site import BUNDLE, Site
 from tests.support.rest.floe_worker import BASE, CONFIG
 
 TOKEN = "iceberg.catalog.token"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from floe.config.stored.stored_connector import CONNECTOR, STATE
-from tests.support.airflow_site import Site
+from tests.support.api.site import Site
 from tests.support.rest.floe_worker import BASE, CONFIG
 
 

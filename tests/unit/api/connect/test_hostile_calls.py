@@ -1,4 +1,4 @@
-"""Bodies, names and paths that nobody sends by accident: an answer of the caller's fault, and nothing stored."""
+"""Bodies, names and paths that no tool sends by accident: an answer of the caller's fault, and nothing stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.airflow_site import Site
+from tests.support.api.site import Site
 from tests.support.rest.floe_worker import BASE, CONFIG
 
 NAMES = [
@@ -145,13 +145,13 @@ def test_check_looks_nothing_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> 
         assert answer.json()["error_count"] >= 1
 
 
-def test_error_that_nobody_expected_shows_no_text(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    from floe.api.connect import connector_routes
+def test_unexpected_error_shows_no_text(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    from floe.api.connect.routes import connectors
 
     def fail(*_: object) -> None:
         msg = "password=hunter2"
         raise RuntimeError(msg)
 
-    monkeypatch.setattr(connector_routes, "readable_connectors", fail)
+    monkeypatch.setattr(connectors, "readable_connectors", fail)
     answer = site.client(BASE).get("/connectors")
     assert (answer.status_code, answer.json()["error_code"], "hunter2" in answer.text) == (500, 500, False)

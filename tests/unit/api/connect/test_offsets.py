@@ -11,8 +11,8 @@ import pytest
 
 from floe.api.connect import offset_changes
 from floe.status.stored_record import dump, key_of
-from tests.support.airflow_site import Site
 from tests.support.api.records import record
+from tests.support.api.site import Site
 from tests.support.rest.connect_calls import TOPIC
 from tests.support.rest.floe_worker import BASE, CONFIG
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from floe.api.connect.app import create_app
-from tests.support.airflow_site import Site
+from tests.support.api.site import Site
 from tests.support.rest.floe_worker import BASE, CONFIG
 
 ROUTES = sorted(
@@ -113,7 +113,7 @@ def test_user_pauses_and_does_not_make_connectors(orders: Site) -> None:
         ("PUT", "/connectors/new/config", CONFIG),
     ],
 )
-def test_without_the_switch_nobody_makes_connectors(
+def test_without_the_switch_no_connector_is_made(
     site: Site, monkeypatch: pytest.MonkeyPatch, method: str, path: str, body: object
 ) -> None:
     monkeypatch.delenv("FLOE_REST_CONNECTORS")

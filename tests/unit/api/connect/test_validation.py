@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.airflow_site import Site
+from tests.support.api.site import Site
 from tests.support.rest.connect_calls import PLUGIN
 from tests.support.rest.floe_worker import BASE, CONFIG
 
