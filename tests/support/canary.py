@@ -25,6 +25,7 @@ from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import confluent_kafka as ck
+import httpx
 import psutil
 
 Texts = Iterable[tuple[str, bytes]]
@@ -181,6 +182,20 @@ def topics(bootstrap: str, names: Collection[str]) -> Place:
                     if text is not None:
                         yield where, text if isinstance(text, bytes) else str(text).encode()
         consumer.close()
+
+    return read
+
+
+def pages(url: str, user: str, password: str, connectors: Collection[str]) -> Place:
+    """What floe's routes in Airflow's API server answer to a user: the page's list, connectors, and metrics."""
+
+    def read() -> Iterator[tuple[str, bytes]]:
+        paths = ("view/connectors", "metrics", *(f"view/connectors/{name}" for name in connectors))
+        with httpx.Client(base_url=f"{url}/floe/", auth=(user, password), timeout=60, trust_env=False) as client:
+            for path in paths:
+                answer = client.get(path)
+                yield f"/floe/{path}", answer.raise_for_status().content
+                yield f"headers of /floe/{path}", str(answer.headers).encode()
 
     return read
 

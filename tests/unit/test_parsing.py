@@ -85,3 +85,7 @@ def test_a_task_builds_the_replay_dag_of_its_own_connector_only(tmp_path: Path) 
     parsed = parse(tmp_path, "replay.py", FLOE_CONNECTORS_DIR=str(folder), **context)
     assert parsed == ["['calzones.replay']", "[]"]
     assert parse(tmp_path, FLOE_CONNECTORS_DIR=str(folder), **context) == ["[]", "[]"]
+
+
+def test_floe_has_one_dag_of_its_own(tmp_path: Path) -> None:
+    assert parse(tmp_path, "status.py") == ["['dag']", "[]"]

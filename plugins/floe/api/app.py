@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import Depends, FastAPI
 
-from floe.api import page_files, view
+from floe.api import metrics, page_files, view
 from floe.api.answer_headers import AnswerHeaders
 from floe.api.identity import caller
 
@@ -18,6 +18,6 @@ def create_app() -> FastAPI:
         redirect_slashes=False,  # likewise
     )
     app.add_middleware(AnswerHeaders)
-    for module in (page_files, view):
+    for module in (page_files, view, metrics):
         app.include_router(module.router)
     return app

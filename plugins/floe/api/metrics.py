@@ -1,9 +1,24 @@
-"""Metrics of connectors as Prometheus reads them, for those whose DAG the caller may read."""
+"""Metrics of connectors as Prometheus reads them, of those whose DAG the caller may read."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from datetime import UTC, datetime
+
+from airflow.api_fastapi.common.db.common import SessionDep
+from fastapi import APIRouter, Response
+
+from floe.api import permissions
+from floe.api.dag_states import dag_states
+from floe.api.identity import Caller
+from floe.api.records import kept_status
+from floe.status.metrics import CONTENT_TYPE, metrics
 
 router = APIRouter()
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+@router.get("/metrics")
+def metrics_text(user: Caller, session: SessionDep) -> Response:
+    """Answer the metrics; connectors without a readable record have none."""
+    names = permissions.readable(user, dag_states(session), session)
+    records = [kept.record for kept in kept_status(session, names).values() if kept.record is not None]
+    return Response(metrics(records, datetime.now(UTC)), media_type=CONTENT_TYPE)

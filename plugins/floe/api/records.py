@@ -31,10 +31,11 @@ def kept_status(session: Session, connectors: Collection[str]) -> dict[str, Kept
     table = Variable.__table__
     names = {key_of(name): name for name in connectors}
     query = select(table.c.key, table.c.val, table.c.is_encrypted).where(table.c.key.in_(names))
-    return {names[key]: _kept(value, bool(encrypted)) for key, value, encrypted in session.execute(query)}
+    rows = session.execute(query)
+    return {names[key]: _kept(names[key], value, bool(encrypted)) for key, value, encrypted in rows}
 
 
-def _kept(value: str, is_encrypted: bool) -> KeptStatus:
+def _kept(name: str, value: str, is_encrypted: bool) -> KeptStatus:
     try:
         text = get_fernet().decrypt(value.encode()).decode() if is_encrypted else value
     except (InvalidToken, UnicodeError):
@@ -42,6 +43,10 @@ def _kept(value: str, is_encrypted: bool) -> KeptStatus:
             None, "its status record cannot be decrypted: was core.fernet_key changed? Run floe.status again"
         )
     try:
-        return KeptStatus(parse(text))
+        record = parse(text)
     except ValueError as error:
-        return KeptStatus(None, str(error))
+        return KeptStatus(None, f"its status record cannot be read: {error}")
+    if record.status.name != name:
+        other = record.status.name[:250]
+        return KeptStatus(None, f"its status record is that of another connector, {other!r}. Run floe.status again")
+    return KeptStatus(record)

@@ -8,6 +8,8 @@ import re
 import unicodedata
 
 REPLAY_SUFFIX = ".replay"
+STATUS_DAG = "floe.status"
+"""The id of floe's own DAG, which no connector may have."""
 
 _DAG_ID_CHARACTERS = 250
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -30,13 +32,15 @@ def connector_name_problem(name: str) -> str | None:
         return f"the name {name[:40]!r}… has {len(name)} characters: as a dag_id it may have {longest}"
     if name.endswith(REPLAY_SUFFIX):
         return f"the name {name!r} ends in {REPLAY_SUFFIX!r}, which replay DAGs are named by: choose another"
+    if name == STATUS_DAG:
+        return f"the name {name!r} is the one of floe's own DAG: choose another"
     return None
 
 
 def legal_name(text: str) -> str:
     """Make a legal connector name from any text, for a file without a name."""
     name = re.sub(r"[^\w.-]", "_", text)[: _DAG_ID_CHARACTERS - len(REPLAY_SUFFIX) - 10]
-    name = name if name.strip(".") else "_"
+    name = f"{name}-file" if name == STATUS_DAG else name if name.strip(".") else "_"
     return name.removesuffix(REPLAY_SUFFIX) + "-replay" if name.endswith(REPLAY_SUFFIX) else name
 
 

@@ -11,6 +11,8 @@ from floe.operators import run_log, task_context
 from floe.operators.failures import failure_of, floe_task
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.run_params import params_of
+from floe.operators.status import run_record, run_stats
+from floe.operators.status.lineage import Lineage
 from floe.operators.stored_plan import announced_slices, pulled
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 class CommitOperator(BaseOperator):
     """Commit what the run's slices announced. It also runs when a writer failed, and fails at its end if one did."""
+
+    lineage: Lineage | None = None
+    """What this task read and wrote, once it has committed."""
 
     def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -48,12 +53,20 @@ class CommitOperator(BaseOperator):
         status = run_log.look_up(connector, settings) if plan.positions else None
         message = RunReport(plan, report, reasons, status)
         run_log.say(message.lines())
+        run_stats.count_commit(connector.name, report, reasons, plan.dead_letters)
+        run_record.keep(connector, status, plan, report)
+        self.lineage = Lineage.of(plan, report, connector, settings)
         return message.to_json()
 
+    def get_openlineage_facets_on_complete(self, task_instance: object) -> Any:
+        """Return topics and tables, for Airflow's OpenLineage provider."""
+        return None if self.lineage is None else self.lineage.to_openlineage()
+
     def _say_lag(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
-        """Log the lag of a failed run, before its error."""
+        """Log and keep the lag of a failed run, before its error."""
         from floe.status.summary import info, lag_lines
 
         status = run_log.look_up(connector, settings) if plan.positions else None
         if status is not None:
             run_log.say(map(info, lag_lines(status)))
+            run_record.keep(connector, status)

@@ -15,6 +15,7 @@ from floe.operators.brief import Brief
 from floe.operators.exceptions import TaskFailed
 from floe.operators.log_mask import mask_logs
 from floe.operators.spark.job_folder import remove_abandoned
+from floe.operators.status.run_stats import task_time
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -53,7 +54,8 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
     """Wrap a task's ``execute``: what it raises reaches Airflow without a secret, floe's own errors without a chain.
 
     Secrets are hidden in all that is logged meanwhile. Before it begins, what killed tasks left on this host is removed. The
-    chain of floe's errors is logged at DEBUG. The error is stored for the tasks behind, and for who asks for the run's state.
+    chain of floe's errors is logged at DEBUG. The error is stored for the tasks behind, and for who asks for the run's state. Of
+    a connector's task, the time is sent to Airflow's metrics.
     Airflow's own signals (skip, defer) pass as they are.
     """
 
@@ -66,7 +68,8 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
             keep_secret(connector.properties)
         remove_abandoned()
         try:
-            return execute(self, *args, **kwargs)
+            with task_time(connector, args[0] if args else kwargs.get("context")):
+                return execute(self, *args, **kwargs)
         except FloeError as error:
             log.debug("%s", hide(traceback.format_exc()))
             _leave(error, *args, **kwargs)

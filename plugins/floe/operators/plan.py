@@ -15,6 +15,7 @@ from floe.operators.failures import floe_task
 from floe.operators.lookup.config_values import resolved
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.run_params import params_of
+from floe.operators.status import run_record
 from floe.operators.stored_plan import RunPlan, opened, sealed, warn_without_key
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from floe.kafka.settings import KafkaSettings
     from floe.model.plan import Plan
+    from floe.status.model import ConnectorStatus
 
 STORE_KEY = "plan"
 
@@ -64,13 +66,14 @@ class PlanOperator(BaseOperator):
             stored = self._freeze(context, plan, connector)
         plan, connector, key, fields = stored
         settings = kafka_settings(connector)
-        self._show(plan, connector, settings)
+        status = self._show(plan, connector, settings)
         work_left = open_plan(plan, connector, settings, key)
         if not plan.slices and plan.left_out:
             raise left_out(plan.left_out, settings.source, settings.origin)
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=fields)
             self.log.info("nothing new: no Spark job is started")
+            run_record.keep(connector, status)
             raise rest_skipped()
         if not work_left:
             self.log.info("plan %s is already committed; write and commit have nothing to do", plan.plan_id)
@@ -117,12 +120,16 @@ class PlanOperator(BaseOperator):
         reach(CrashPoint.PLAN_FROZEN)
         return stored
 
-    def _show(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
-        """Log what the run reads, and how far behind the connector is; a replay moves no offsets, so it has no lag."""
+    def _show(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> ConnectorStatus | None:
+        """Log what the run reads, and how far behind the connector is; a replay moves no offsets, so it has no lag.
+
+        Return the status that was looked up for it.
+        """
         from floe.status.plan_report import plan_lines
 
         status = run_log.look_up(connector, settings) if plan.positions else None
         run_log.say(plan_lines(plan, status))
+        return status
 
 
 def rest_skipped() -> DownstreamTasksSkipped:

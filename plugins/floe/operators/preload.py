@@ -28,8 +28,10 @@ MODULES = (
     "floe.operators.dags.replay_dag",
     "floe.planning.live_plan",
     "floe.commit.run_commit",
-    "floe.status.kafka_state",
+    "floe.operators.dags.status_dag",
+    "floe.status.record_reader",
     "floe.status.run_report",
+    "floe.status.stored_record",
     "pyspark.sql.connect.session",
 )
 """What they import opens no connection, and the threads that it starts (of numpy and of jemalloc) are ready for forks."""

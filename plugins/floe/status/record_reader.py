@@ -134,7 +134,9 @@ class _Collection:
 
     def _with_ages(self, record: StatusRecord) -> StatusRecord:
         partitions = record.status.partitions or ()
-        age = self._tried(lambda: UnreadAge.of(partitions, self.settings, record.status.at)) or UnreadAge()
+        age = self._tried(lambda: UnreadAge.of(partitions, self.settings, record.status.at))
+        if age is None:
+            return record  # in which they are not known
         return replace(record, lag_seconds=age.lag_seconds, seconds_until_lost=age.seconds_until_lost)
 
     def _with_events(self, record: StatusRecord) -> StatusRecord:

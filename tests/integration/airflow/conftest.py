@@ -15,5 +15,7 @@ def deployment(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """A real Airflow beside the broker."""
     one = Deployment.make(broker, tmp_path_factory.mktemp("airflow"))
     one.airflow.start()
+    one.airflow.rest.wait_for_dag("floe.status")
+    one.airflow.rest.pause("floe.status")  # it would look up the connectors of all tests, every minute
     yield one
     one.stop()

@@ -17,10 +17,11 @@ from confluent_kafka.cimpl import NewTopic
 
 from stack.exceptions import StackError
 from stack.progress import wait_until
+from stack.services.airflow import USER
 from stack.services.schema_registry import SchemaRegistry
 from tests.support.airflow import ENVIRONMENT, DagRun, Deployment
 from tests.support.avro import varint
-from tests.support.canary import HARD, OWN, Canaries, Processes, Sighting, files, sqlite, topics
+from tests.support.canary import HARD, OWN, Canaries, Processes, Sighting, files, pages, sqlite, topics
 from tests.support.registry.subjects import register
 
 AVRO = {"value.converter": "io.confluent.connect.avro.AvroConverter", "value.converter.schemas.enable": None}
@@ -71,6 +72,7 @@ def walked(
             deployment.broker.bootstrap,
             [*names, *(f"control-{name}" for name in [*dags.values(), good.connector.name])],
         ),
+        pages(deployment.airflow.url, USER, deployment.airflow.password(), [*dags.values(), good.connector.name]),
         processes,
     )
     with processes.watched():

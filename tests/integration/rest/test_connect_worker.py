@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -30,10 +29,6 @@ def answers(
     topics = [NewTopic(TOPIC, num_partitions=1), NewTopic("rest-control", num_partitions=1)]
     for done in admin.create_topics(topics).values():
         done.result(30)
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for number in range(5):
-        producer.produce(TOPIC, json.dumps({"id": number}).encode(), partition=0)
-    producer.flush()
     worker = ConnectWorker(tmp_path_factory.mktemp("connect"), broker.bootstrap)
     try:
         worker.start()

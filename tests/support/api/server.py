@@ -42,6 +42,7 @@ class ApiServer:
     """The server; ``url`` is its address. ``database``: SQLAlchemy's address of one, else SQLite in the folder."""
 
     def __init__(self, folder: Path, connectors: Sequence[Mapping[str, Any]], **more: str) -> None:
+        self.folder = folder
         self.port = free_port()
         self.url = f"http://{LOOPBACK}:{self.port}"
         self.passwords = {user: secrets.token_urlsafe(12) for user in USERS}

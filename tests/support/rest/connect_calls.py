@@ -176,6 +176,9 @@ CALLS: tuple[Call, ...] = (
     Call("POST: name with a slash", "POST", _LIST, body=_posted("a/b")),
     Call("POST: name with a control character", "POST", _LIST, body=_posted("a\nb")),
     Call("POST: name of dots", "POST", _LIST, body=_posted("..")),
+    Call("DELETE: name with a slash", "DELETE", "/connectors/a%2Fb"),
+    Call("DELETE: name with a control character", "DELETE", "/connectors/a%0Ab"),
+    Call("DELETE: name of dots", "DELETE", "/connectors/%2e%2e"),
     Call("PUT: no JSON", "PUT", f"{_ALPHA}/config", raw="{"),
     Call("PUT: no body", "PUT", f"{_ALPHA}/config"),
     Call("PUT: an array", "PUT", f"{_ALPHA}/config", body=[1]),
@@ -217,7 +220,6 @@ CALLS: tuple[Call, ...] = (
     Call("restart failed tasks", "POST", "/connectors/alpha/restart?includeTasks=true&onlyFailed=true", then="alpha"),
     Call("restart: wrong query", "POST", "/connectors/alpha/restart?includeTasks=perhaps", then="alpha"),
     Call("restart task", "POST", "/connectors/alpha/tasks/0/restart", then="alpha"),
-    Call("restart task: unknown", "POST", "/connectors/alpha/tasks/7/restart"),
     Call("topics", "GET", "/connectors/alpha/topics"),
     Call("topics reset", "PUT", "/connectors/alpha/topics/reset"),
     Call("offsets", "GET", f"{_ALPHA}/offsets"),
@@ -283,6 +285,8 @@ CALLS: tuple[Call, ...] = (
     Call("control character in a path", "GET", "/connectors/a%0Ab"),
     Call("PUT: name of blanks", "PUT", "/connectors/%20/config", body=CONFIG),
     # the end
+    # which leaves a standalone worker with a task that failed
+    Call("restart task: unknown", "POST", "/connectors/alpha/tasks/7/restart"),
     Call("DELETE", "DELETE", "/connectors/alpha"),
     Call("DELETE: again", "DELETE", "/connectors/alpha"),
     Call("DELETE beta", "DELETE", "/connectors/beta"),

@@ -64,7 +64,8 @@ class ConnectWorker:
 
     def settle(self, name: str) -> None:
         """Wait until a connector and its tasks have the state that was asked for."""
-        assert wait_until(lambda: self._is_settled(name), 60), f"{name} did not settle"
+        found = f"/connectors/{name}/status"
+        assert wait_until(lambda: self._is_settled(name), 60), self._send("GET", found, None, None)
 
     def _is_settled(self, name: str) -> bool:
         status, text = self._send("GET", f"/connectors/{name}/status", None, None)
@@ -73,7 +74,8 @@ class ConnectWorker:
         found: dict[str, Any] = json.loads(text)
         state = found["connector"]["state"]
         states = {task["state"] for task in found["tasks"]}
-        return state in ("RUNNING", "PAUSED", "STOPPED") and states <= {state} and bool(states) == (state != "STOPPED")
+        has_tasks = {"RUNNING": True, "STOPPED": False}.get(state, bool(states))  # one made paused has none yet
+        return state in ("RUNNING", "PAUSED", "STOPPED") and states <= {state} and bool(states) == has_tasks
 
     def _answers(self) -> bool:
         try:

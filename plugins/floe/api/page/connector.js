@@ -72,7 +72,7 @@ function facts({ name: own, dag, record }) {
   return el(
     "dl",
     { class: "facts" },
-    fact("Lag, records", count(lag), record && `oldest unread: ${duration(record.lag_seconds)}`),
+    fact("Lag, records", count(lag), record && (lag ? `oldest unread: ${duration(record.lag_seconds)}` : "nothing unread")),
     fact("Valid through", when(least), least && moment(least)),
     fact("Last commit", when(commits.at(-1)), commits.length > 0 && moment(commits.at(-1))),
     fact("Dead letters", count(letters), "open"),

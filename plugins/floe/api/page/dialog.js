@@ -30,7 +30,7 @@ export function openDialog(title, { body, confirm, act, ready = () => true, wide
     try {
       shown = await act();
     } catch (problem) {
-      trouble.replaceChildren(notice("bad", el("p", {}, `Nothing was done. ${problem?.message ?? problem}`)));
+      trouble.replaceChildren(notice("bad", el("p", {}, `That did not work. ${problem?.message ?? problem}`)));
       update();
       return;
     }

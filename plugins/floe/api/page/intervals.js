@@ -15,7 +15,7 @@ export function holdings({ status, held }, replay) {
   const partitions = new Map((status.partitions ?? []).map((one) => [`${one.topic} ${one.partition}`, one]));
   const bars = held.map((one) => barOf(one, partitions.get(`${one.topic} ${one.partition}`)));
   const holes = bars.filter((bar) => bar.holes.length);
-  const byTable = Map.groupBy ? Map.groupBy(bars, (bar) => bar.held.table) : grouped(bars);
+  const byTable = grouped(bars);
   return section(
     title,
     "Offsets in each table's ledger. A hole is a range that was read and is not in the table.",

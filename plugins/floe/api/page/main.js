@@ -49,7 +49,8 @@ async function show({ again } = {}) {
   if (route.replay && answer.record !== undefined) {
     const wanted = route.replay;
     route.replay = null;
-    openReplay(answer, refresh, wanted);
+    if (answer.may.replay) openReplay(answer, refresh, wanted);
+    else main.prepend(notice("warn", el("p", {}, "You do not have the right to replay this connector.")));
   }
   tick();
 }
@@ -65,7 +66,7 @@ function draw(view) {
   const focused = main.contains(document.activeElement) ? document.activeElement.id : "";
   const caret = document.activeElement?.selectionStart;
   const scrolled = [...main.querySelectorAll(".scroll")].map((one) => one.scrollTop);
-  main.replaceChildren(...[view()].flat());
+  main.replaceChildren(...[view()].flat(Infinity).filter(Boolean));
   for (const one of main.querySelectorAll("details[data-key]")) one.open = open.has(one.dataset.key);
   [...main.querySelectorAll(".scroll")].forEach((one, index) => (one.scrollTop = scrolled[index] ?? 0));
   const again = focused && document.getElementById(focused);

@@ -39,6 +39,11 @@ def replay_dags(default_folder: Path, wanted: str | None = None) -> dict[str, DA
     return {dag_id: _replay_dag(file, dag_id) for dag_id, file in dags.items() if wanted in (None, dag_id)}
 
 
+def connector_files(default_folder: Path) -> list[ConnectorFile]:
+    """Return all connectors, also the broken ones. Raises ConfigError where there is no such folder."""
+    return _files(default_folder, None)
+
+
 def check_connectors(default_folder: Path) -> None:
     """Raise one ImportError that lists all broken connector files with their problems, if there are any.
 

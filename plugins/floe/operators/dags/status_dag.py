@@ -1,0 +1,40 @@
+"""The DAG ``floe.status``: every minute, the status of all connectors into Airflow's variables."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from airflow.sdk import DAG
+
+from floe.config.names import STATUS_DAG
+from floe.operators import task_context
+from floe.operators.status.collector import StatusOperator
+
+EVERY = timedelta(minutes=1)
+TIMEOUT = timedelta(seconds=55)
+"""Beyond the time that the task gives its connectors; then Airflow ends it."""
+
+_DOC = """
+Looks up where each connector is, every minute: lag, tables and their last commits, dead letters, the control topic's last
+events. A record of each is kept as the Airflow variable `floe.status.<connector>`. Page, REST API and metrics show these
+records and ask neither Kafka nor a catalog. It writes nothing else. While it is paused, runs keep what they know themselves.
+"""
+
+
+def status_dag(default_folder: Path) -> DAG:
+    """Build the DAG; ``default_folder`` has the connectors, unless ``FLOE_CONNECTORS_DIR`` names another folder."""
+    with DAG(
+        dag_id=STATUS_DAG,
+        description="The status of all connectors, for page, REST API and metrics",
+        schedule=EVERY,
+        start_date=task_context.BEGINNING,
+        catchup=False,
+        max_active_runs=1,
+        is_paused_upon_creation=False,
+        default_args={"owner": "floe", "retries": 0},
+        tags=["floe"],
+        doc_md=_DOC,
+    ) as dag:
+        StatusOperator(task_id="collect", default_folder=default_folder, execution_timeout=TIMEOUT)
+    return dag

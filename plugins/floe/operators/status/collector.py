@@ -1,0 +1,111 @@
+"""The task of ``floe.status``: all connectors side by side, each by itself, in a bounded time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from floe.config.secrets.mask import clip
+from floe.operators.failures import floe_task
+from floe.operators.lookup.config_values import resolved
+from floe.operators.lookup.kafka_settings import kafka_settings
+from floe.operators.status import store
+from floe.operators.status.side_by_side import side_by_side
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from floe.config import ConfigError, ConnectorFile
+    from floe.status.record import StatusRecord
+
+THREADS = 8
+"""Connectors that are asked at once."""
+
+SECONDS = 40.0
+"""For all of them together. Who has not answered by then is asked again by the next run."""
+
+MAX_SHOWN = 20
+
+Job = Callable[[], "StatusRecord"]
+
+
+class StatusOperator(BaseOperator):
+    """Look up all connectors, and keep a record of each; never fails because of one of them.
+
+    ``default_folder``: of the connectors, as for ``sink_dags``.
+    """
+
+    def __init__(self, *, default_folder: Path, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._default_folder = default_folder
+
+    @floe_task
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Return how many records were kept, and of which connectors something is wrong, in small."""
+        from floe.operators.dags.connector_dags import connector_files
+
+        until = time.monotonic() + SECONDS
+        files = connector_files(self._default_folder)
+        formers = {file.name: store.load(file.name) for file in files}
+        jobs = {file.name: _job(file, formers[file.name]) for file in _in_order(files, formers)}
+        kept: dict[str, bool] = {}
+        wrong: dict[str, str] = {}
+        for name, record in side_by_side(jobs, THREADS, until):
+            kept[name] = self._keep(record, wrong)
+        for name in jobs.keys() - kept.keys():
+            kept[name] = self._keep(_unanswered(name, formers[name]), wrong)
+        store.remove_others(kept.keys())
+        for name, problem in sorted(wrong.items()):
+            self.log.warning("%s: %s", name, problem)
+        self.log.info("status of %s connectors kept", sum(kept.values()))
+        shown = dict(sorted(wrong.items())[:MAX_SHOWN])
+        return {"kept": sum(kept.values()), "wrong": shown, "more": len(wrong) - len(shown)}
+
+    def _keep(self, record: StatusRecord, wrong: dict[str, str]) -> bool:
+        if record.status.problems:
+            wrong[record.status.name] = clip(record.status.problems[0], 200)
+        return store.save(record)
+
+
+def _in_order(files: Iterable[ConnectorFile], formers: dict[str, StatusRecord | None]) -> list[ConnectorFile]:
+    """Put those last that did not answer before: they keep a thread as long as they may."""
+
+    def was_wrong(file: ConnectorFile) -> bool:
+        former = formers[file.name]
+        return former is not None and bool(former.status.problems)
+
+    return sorted(files, key=was_wrong)
+
+
+def _job(file: ConnectorFile, former: StatusRecord | None) -> Job:
+    """Return what looks up a connector. What Airflow knows of it is looked up here, before there are threads."""
+    from floe.status.record_reader import collect_record, unknown_record
+    from floe.status.tables import problem_of
+
+    group_id = "" if former is None else former.status.group_id
+    if file.connector is None:
+        return partial(unknown_record, file.name, group_id, _problems(file), former)
+    try:
+        connector = resolved(file.connector)
+        settings = kafka_settings(connector)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is this connector's, and its record says so
+        return partial(unknown_record, file.name, file.connector.group_id, [problem_of(error)], former)
+    return partial(collect_record, connector, settings, former)
+
+
+def _problems(file: ConnectorFile) -> list[str]:
+    error: ConfigError | None = file.error
+    found = [] if error is None else [str(problem) for problem in error.problems]
+    return [f"{file.path.name} is broken: {problem}" for problem in found] or [f"{file.path.name} is broken"]
+
+
+def _unanswered(name: str, former: StatusRecord | None) -> StatusRecord:
+    from floe.status.record_reader import unknown_record
+
+    problem = f"brokers or catalog did not answer within {SECONDS:g} s; the next run of floe.status asks again"
+    return unknown_record(name, "" if former is None else former.status.group_id, [problem], former)

@@ -1,0 +1,239 @@
+"""floe's page in a real browser, on Airflow's real API server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.support.api.axe import axe_source, findings
+from tests.support.api.browser import open_page
+from tests.support.api.records import HOSTILE
+from tests.support.api.server import ApiServer
+
+pytestmark = pytest.mark.full
+
+SignIn = Callable[..., Any]
+VIEWS = ("#/", "#/connectors/orders", "#/connectors/hostile-0", "#/connectors/hostile-2", "#/connectors/no-such")
+
+
+def sizes(width: int) -> dict[str, Any]:
+    return {"viewport": {"width": width, "height": 800}}
+
+
+def texts(page: Any, selector: str) -> list[str]:
+    return [str(one) for one in page.locator(selector).all_inner_texts()]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_is_wider_than_the_screen(
+    server: ApiServer, sign_in: SignIn, view: str, width: int, scheme: str
+) -> None:
+    page = sign_in(**sizes(width), color_scheme=scheme)
+    open_page(page, server, view)
+    for summary in page.locator("details > summary").all()[:12]:
+        summary.click()
+    wide = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.dataset.theme]")
+    assert wide == [width, scheme]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing(server: ApiServer, sign_in: SignIn, view: str, scheme: str) -> None:
+    source = axe_source()
+    if source is None:
+        pytest.skip("axe-core is not here and npm cannot fetch it")
+    page = sign_in(**sizes(1280), color_scheme=scheme)
+    open_page(page, server, view)
+    found = findings(page, source)
+    for summary in page.locator("details > summary").all()[:12]:
+        summary.click()
+    found += findings(page, source)
+    if view == "#/connectors/orders":
+        for name in ("Run now…", "Pause…", "Replay…", "Re-drive dead letters…"):
+            page.get_by_role("button", name=name, exact=True).first.click()
+            found += findings(page, source)
+            page.keyboard.press("Escape")
+    assert found == []
+
+
+@pytest.mark.parametrize("index", range(len(HOSTILE)))
+def test_hostile_texts_are_shown_as_text(server: ApiServer, sign_in: SignIn, index: int) -> None:
+    page = sign_in()
+    open_page(page, server, f"#/connectors/hostile-{index}")
+    for summary in page.locator("details > summary").all():
+        summary.click()
+    shown = page.locator("main").inner_text()
+    expected = ("<script>window.hacked=1</script>", r"\u{202e}gnp.exe\u{200b}\u{0}\u{1b}[31m", "(10,000 characters)")[
+        index
+    ]
+    assert expected in shown
+    assert [one for one in ("\u202e", "\u200b", "\x1b") if one in shown] == []
+    assert page.locator("main script, main img").count() == 0
+
+
+def test_dag_named_by_a_script_is_text_and_leads_to_its_view(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server)
+    page.get_by_role("link", name="<img src=x").click()
+    page.locator(".facts").wait_for()
+    assert page.locator("h1").inner_text().startswith("<img src=x onerror=window.hacked=1>")
+    assert quote("<img", safe="") in page.url
+
+
+def test_list_says_what_needs_attention_first(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server)
+    first = texts(page, "tbody th a")[:2]
+    assert first == ["returns", "refunds"]
+    page.locator("#filter-state").select_option("paused")
+    assert texts(page, "tbody th a") == ["inventory"]
+    page.locator("#filter-state").select_option("all")
+    page.locator("#filter").fill("click")
+    assert texts(page, "tbody th a") == ["clickstream"]
+    assert page.evaluate("document.activeElement.id") == "filter"
+    page.locator("#filter").fill("nothing of that name")
+    page.get_by_role("button", name="Show all").click()
+    page.locator("#sort-lag").click()
+    page.locator("#sort-lag").click()
+    assert page.locator("th[aria-sort=descending]").inner_text().startswith("Lag, records")
+    assert texts(page, "tbody th a")[0] == "clickstream"
+
+
+def test_states_without_a_good_record_are_written_out(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    said = {}
+    for name in ("returns", "audit-log", "newcomer", "sensors", "refunds", "no-such"):
+        open_page(page, server, f"#/connectors/{name}")
+        said[name] = page.locator("main").inner_text()
+    assert "The connector file has errors" in said["returns"]
+    assert "its status record cannot be read" in said["audit-log"]
+    assert "no status is kept yet" in said["newcomer"]
+    assert "This status is old" in said["sensors"]
+    assert "Tables are behind" in said["refunds"] and "The last run failed" in said["refunds"]
+    assert "There is no such connector" in said["no-such"]
+
+
+def test_empty_list_says_how_a_connector_comes(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in("nobody")
+    open_page(page, server)
+    assert "No connector is here yet" in page.locator("main").inner_text()
+
+
+def test_server_that_is_gone_is_said_and_what_was_shown_stays(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server)
+    page.route("**/floe/view/**", lambda route: route.abort())
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.locator("#trouble").wait_for()
+    assert "not current any more" in page.locator("#trouble").inner_text()
+    assert page.locator("tbody tr").count() > 5
+    page.unroute("**/floe/view/**")
+    page.route("**/floe/view/**", lambda route: route.fulfill(status=401, json={"detail": "Token Expired"}))
+    page.evaluate("location.hash = '#/connectors/orders'")
+    page.get_by_text("You are not signed in any more").first.wait_for()
+
+
+def test_holes_are_seen_and_lead_to_the_replay_form(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server, "#/connectors/orders")
+    assert page.locator("rect.hole").count() == 4
+    widths = page.evaluate("[...document.querySelectorAll('rect.hole')].map(one => one.getBoundingClientRect().width)")
+    assert min(widths) >= 2
+    page.locator("summary", has_text="2 holes").first.click()
+    page.get_by_role("button", name=re.compile("^Replay ")).first.click()
+    values = [box.input_value() for box in page.locator(".range-line input").all()]
+    assert values[0] == "1" and int(values[1]) < int(values[2])
+
+
+def test_link_of_a_run_opens_the_filled_replay_form(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    ranges = quote('{"0":[1,2],"3":[null,7]}')
+    open_page(page, server, f"#/connectors/orders/replay?ranges={ranges}&topic=shop.orders&overlap=replace")
+    page.locator("dialog").wait_for()
+    values = [box.input_value() for box in page.locator(".range-line input").all()]
+    assert values == ["0", "1", "2", "3", "", "7"]
+    assert page.locator("#overlap").input_value() == "replace"
+
+
+def test_bad_ranges_are_said_before_anything_is_asked(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server, "#/connectors/orders/replay?" + "ranges=" + quote('{"0":[9,2]}'))
+    page.locator("#preview").click()
+    page.get_by_text("is not after the first").wait_for()
+    assert page.get_by_role("button", name="Replay", exact=True).is_disabled()
+
+
+def test_buttons_are_those_of_the_users_rights(server: ApiServer, sign_in: SignIn) -> None:
+    shown = {}
+    for user in ("viewer", "user", "other"):
+        page = sign_in(user)
+        open_page(page, server, "#/connectors/payments")
+        shown[user] = texts(page, ".head .actions button")
+    assert shown == {"viewer": [], "user": ["Run now…", "Pause…", "Replay…"], "other": ["Run now…", "Pause…"]}
+
+
+def test_pause_and_resume_by_the_keyboard_alone(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server)
+    page.keyboard.press("Tab")
+    for _ in range(60):
+        if page.evaluate("document.activeElement.id") == "link-orders":
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator(".facts").wait_for()
+    for state, button in (("Paused", "Pause"), ("Ready", "Resume")):
+        for _ in range(30):
+            if page.evaluate("document.activeElement.id") == "act-pause":
+                break
+            page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert page.locator("dialog h2").inner_text() == button
+        while page.evaluate("document.activeElement.textContent") != button:
+            page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.locator("h1 .badge", has_text=state).wait_for()
+        assert page.evaluate("document.activeElement.id") == "act-pause"
+
+
+def test_run_now_queues_a_run_in_airflow(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server, "#/connectors/orders")
+    page.locator("#act-run").click()
+    page.get_by_role("button", name="Run now", exact=True).click()
+    link = page.get_by_role("link", name="Open the run in Airflow")
+    link.wait_for()
+    with server.client("user") as client:
+        runs = client.get("/api/v2/dags/orders/dagRuns").json()["dag_runs"]
+    assert any(
+        quote(run["dag_run_id"]) in str(link.get_attribute("href")) for run in runs if run["run_type"] == "manual"
+    )
+
+
+def test_preview_is_a_dry_run_and_comes_before_the_replay(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server, "#/connectors/orders/replay?topic=orders&ranges=" + quote('{"0":[100,200]}'))
+    forecast = {"table": "db.t", "partition": 0, "range": [100, 200], "read": 100, "held": 60, "write": 40}
+    plan = {"topic": "orders", "overlap": "skip", "branch": "main", "slices": 1, "tables": [forecast]}
+    run = "**/api/v2/dags/orders.replay/dagRuns/"
+    page.route(f"{run}*", lambda route: route.fulfill(json={"state": "success"}))
+    page.route(f"{run}*/taskInstances/plan/xcomEntries/**", lambda route: route.fulfill(json={"value": plan}))
+    replay = page.get_by_role("button", name="Replay", exact=True)
+    assert replay.is_disabled()
+    page.locator("#preview").click()
+    page.get_by_text("100 offsets would be read, 40 written, in 1 slice.").wait_for()
+    page.get_by_label("First offset").fill("150")
+    assert replay.is_disabled()
+    page.get_by_label("First offset").fill("100")
+    replay.click()
+    page.get_by_text("The replay is queued.").first.wait_for()
+    with server.client("user") as client:
+        runs = client.get("/api/v2/dags/orders.replay/dagRuns?order_by=id").json()["dag_runs"]
+    own = {"topic": "orders", "ranges": {"0": [100, 200]}, "overlap": "skip"}
+    assert [one["conf"] for one in runs][-2:] == [{**own, "dry_run": True}, own]

@@ -1,0 +1,127 @@
+"""What is read of Airflow's database, and by how many queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from airflow.models.base import Base
+from airflow.models.dag import DagModel, DagTag
+from airflow.models.dagrun import DagRun
+from airflow.models.tasklog import LogTemplate
+from airflow.models.variable import Variable
+from cryptography.fernet import Fernet
+from sqlalchemy import create_engine, event
+from sqlalchemy.orm import Session
+
+from floe.api.dag_states import dag_states, last_runs
+from floe.api.records import kept_status
+from floe.status.stored_record import dump, key_of
+from tests.support.api.records import record
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    """A session on a database in memory that has the tables which are read."""
+    engine = create_engine("sqlite://")
+    Base.metadata.create_all(
+        engine, tables=[one.__table__ for one in (DagModel, DagTag, DagRun, LogTemplate, Variable)]
+    )
+    with Session(engine) as one:
+        yield one
+    engine.dispose()
+
+
+@pytest.fixture
+def queries(session: Session) -> list[str]:
+    """The statements that were sent."""
+    sent: list[str] = []
+    event.listen(session.get_bind(), "before_cursor_execute", lambda *given: sent.append(given[2]))
+    return sent
+
+
+def dag(session: Session, dag_id: str, *tags: str, **more: Any) -> None:
+    values = {"is_paused": False, "is_stale": False, "bundle_name": "b", "max_active_tasks": 1, "timetable_type": ""}
+    values |= {"max_consecutive_failed_dag_runs": 0, "has_task_concurrency_limits": False, "fail_fast": False}
+    values |= {"timetable_partitioned": False, "timetable_periodic": False, "exceeds_max_non_backfill": False}
+    session.execute(DagModel.__table__.insert().values(dag_id=dag_id, **{**values, **more}))
+    for tag in tags:
+        session.execute(DagTag.__table__.insert().values(name=tag, dag_id=dag_id))
+
+
+def run(session: Session, dag_id: str, state: str, after: datetime, logical_date: datetime | None) -> None:
+    values = {"dag_id": dag_id, "run_id": f"{state}-{after}", "state": state, "run_after": after}
+    values |= {"logical_date": logical_date, "run_type": "manual", "triggered_by": "TEST", "span_status": "x"}
+    session.execute(DagRun.__table__.insert().values(clear_number=0, **values))
+
+
+def test_connectors_are_the_dags_that_floe_tagged(session: Session) -> None:
+    dag(session, "orders", "floe", "sink", is_paused=True, next_dagrun_create_after=NOW)
+    dag(session, "orders.replay", "floe", "replay")
+    dag(session, "bad", "floe", "broken", "sink")
+    dag(session, "bad.replay", "floe", "broken")
+    dag(session, "gone", "floe", "sink", is_stale=True)
+    dag(session, "floe.status", "floe")
+    dag(session, "other", "sink")
+    found = dag_states(session)
+    assert {name: (one.is_paused, one.is_broken, one.next_run) for name, one in found.items()} == {
+        "orders": (True, False, NOW),
+        "bad": (False, True, None),
+    }
+    assert list(dag_states(session, "orders")) == ["orders"]
+    assert dag_states(session, "gone") == {}
+
+
+def test_last_run_is_the_newest_with_or_without_a_date(session: Session) -> None:
+    for name in ("dated", "triggered", "never"):
+        dag(session, name, "floe", "sink")
+    for ago, state in ((9, "success"), (3, "failed"), (6, "running")):
+        run(session, "dated", state, NOW - timedelta(minutes=ago), NOW - timedelta(minutes=ago))
+    run(session, "dated", "queued", NOW - timedelta(minutes=7), None)
+    run(session, "triggered", "failed", NOW - timedelta(minutes=5), NOW - timedelta(minutes=5))
+    run(session, "triggered", "success", NOW - timedelta(minutes=4), None)
+    found = last_runs(session, ["dated", "triggered", "never"])
+    assert {name: one.state for name, one in found.items()} == {"dated": "failed", "triggered": "success"}
+
+
+def keep(session: Session, name: str, value: str, *, is_encrypted: bool = False) -> None:
+    values = {"key": key_of(name), "val": value, "is_encrypted": is_encrypted}
+    session.execute(Variable.__table__.insert().values(**values))
+
+
+def test_records_are_read_as_stored_and_others_say_why_not(
+    session: Session, queries: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fernet = Fernet(Fernet.generate_key())
+    monkeypatch.setattr("floe.api.records.get_fernet", lambda: fernet)
+    good, sealed = record("orders", "o", "db.o"), record("sealed", "o", "db.o")
+    keep(session, "orders", dump(good))
+    keep(session, "sealed", fernet.encrypt(dump(sealed).encode()).decode(), is_encrypted=True)
+    keep(session, "lost-key", "gAAAA-of-another-key", is_encrypted=True)
+    keep(session, "old", '{"record": 0}')
+    keep(session, "text", "<script>alert(1)</script>")
+    keep(session, "other", dump(good))
+    keep(session, "not-asked-for", dump(good))
+    queries.clear()
+    found = kept_status(session, ["orders", "sealed", "lost-key", "old", "text", "other", "nothing"])
+    assert len(queries) == 1
+    assert {name: one.record for name, one in found.items() if one.record} == {"orders": good, "sealed": sealed}
+    problems = {name: one.problem for name, one in found.items() if one.problem}
+    assert set(problems) == {"lost-key", "old", "text", "other"}
+    assert "cannot be decrypted" in problems["lost-key"] and "format 0" in problems["old"]
+    assert "of another connector, 'orders'" in problems["other"]
+
+
+def test_number_of_queries_does_not_grow_with_connectors(session: Session, queries: list[str]) -> None:
+    names = [f"c{index}" for index in range(30)]
+    for name in names:
+        dag(session, name, "floe", "sink")
+        keep(session, name, dump(record(name, "o", "db.o")))
+    queries.clear()
+    assert len(last_runs(session, dag_states(session))) == 0
+    assert len(kept_status(session, names)) == 30
+    assert len(queries) == 3

@@ -1,0 +1,28 @@
+"""The DAG ``floe.status``."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from floe.config.names import STATUS_DAG, connector_name_problem, legal_name
+from floe.operators.dags.status_dag import status_dag
+
+
+def test_status_dag_runs_every_minute_by_itself(tmp_path: Path) -> None:
+    dag = status_dag(tmp_path)
+    assert (dag.dag_id, dag.schedule, dag.catchup, dag.max_active_runs) == (
+        "floe.status",
+        timedelta(minutes=1),
+        False,
+        1,
+    )
+    assert dag.is_paused_upon_creation is False and dag.tags == {"floe"}
+    (task,) = dag.tasks
+    assert task.execution_timeout is not None and task.execution_timeout < timedelta(minutes=1)
+    assert task.retries == 0
+
+
+def test_no_connector_has_the_name_of_the_status_dag() -> None:
+    assert "the one of floe's own DAG" in str(connector_name_problem(STATUS_DAG))
+    assert connector_name_problem(legal_name(STATUS_DAG)) is None
