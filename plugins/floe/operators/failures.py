@@ -54,8 +54,8 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
     """Wrap a task's ``execute``: what it raises reaches Airflow without a secret, floe's own errors without a chain.
 
     Secrets are hidden in all that is logged meanwhile. Before it begins, what killed tasks left on this host is removed. The
-    chain of floe's errors is logged at DEBUG. The error is stored for the tasks behind, and for who asks for the run's state. Of
-    a connector's task, the time is sent to Airflow's metrics.
+    chain of floe's errors is logged at DEBUG. The error is stored, for the tasks behind and for whoever asks how the
+    run is. Of a connector's task, the time is sent to Airflow's metrics.
     Airflow's own signals (skip, defer) pass as they are.
     """
 

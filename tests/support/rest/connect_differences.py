@@ -1,4 +1,7 @@
-"""Where floe answers differently from a Connect worker, by call and field: each has a row in ``docs/reference/connect-rest.md``."""
+"""Where floe answers differently from a Connect worker, by call and field.
+
+Each has a row in ``docs/reference/connect-rest.md``.
+"""
 
 from __future__ import annotations
 
