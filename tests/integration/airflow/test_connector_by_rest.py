@@ -92,7 +92,7 @@ def test_connector_made_by_rest_runs_and_goes(deployment: Deployment, topic: Cal
     run = DagRun(deployment, name, run_id)
     assert run.state == "success", run.log("plan")
     assert all(SECRET not in run.log(task) for task in ("plan", "write", "commit"))
-    catalog = SqlCatalog("rest", **rest_lake(deployment.connectors.parent))
+    catalog = SqlCatalog("iceberg", **rest_lake(deployment.connectors.parent))
     assert catalog.load_table(table).scan().to_arrow().sort_by("id")["id"].to_pylist() == [1, 2, 3]
     catalog.close()
     status, state = api("GET", f"/connectors/{name}/status")

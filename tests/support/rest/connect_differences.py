@@ -23,7 +23,39 @@ class Difference:
         return any(fnmatchcase(call, one) for one in self.calls) and any(fnmatchcase(path, one) for one in self.fields)
 
 
-DIFFERENCES: tuple[Difference, ...] = ()
+_CONFIG_CALLS = (
+    *("POST: no name", "POST: unknown class", "POST: no class", "POST: wrong number", "PUT: no topics", "PUT: a null"),
+    *("POST: name with a control character", "PUT: name of blanks"),
+)
+_WORKER_FAULTS = (
+    *("POST: no JSON", "POST: no body", "POST: an array", "POST: a text", "POST: no config", "POST: unknown field"),
+    *("POST: config is a text", "POST: value is an object", "POST: wrong state", "PUT: no JSON", "PUT: no body"),
+    *("PUT: an array", "PATCH: no JSON", "PATCH offsets: no body", "PATCH offsets: negative"),
+    *("PATCH offsets: unknown field", "validate: unknown plugin", "validate: no JSON"),
+)
+_UNKNOWN = ("GET /topics", "PUT /stop", "POST /restart", "POST /tasks/0/restart", "PUT /topics/reset")
+
+DIFFERENCES: tuple[Difference, ...] = (
+    Difference(
+        "names",
+        ("POST: name with a slash", "POST: name of dots", "still none", "list*", "none again"),
+        ("status", "body", "body.*"),
+    ),
+    Difference("faults of the caller", _WORKER_FAULTS, ("status", "body.error_code", "body.message")),
+    Difference("messages about a configuration", _CONFIG_CALLS, ("body.message",)),
+    Difference("unknown connectors", tuple(f"unknown: {call}" for call in _UNKNOWN), ("*",)),
+    Difference("`version`", ("*",), ("*version",)),
+    Difference("configuration of tasks", ("tasks",), ("body*.config.task.class", "body*.config.*.suffix")),
+    Difference("tasks of a connector made paused", ("status, made paused",), ("body.tasks",)),
+    Difference("`PUT …/topics/reset`", ("topics reset",), ("status", "body")),
+    Difference("`PATCH …/offsets`", ("PATCH offsets", "PATCH offsets: backward"), ("status", "body.*")),
+    Difference("`DELETE …/offsets`", ("DELETE offsets",), ("status", "body.*")),
+    Difference(
+        "paths with encoded slashes, dots and control characters",
+        ("DELETE: name *", "slash in a name", "dots in a path", "control character in a path"),
+        ("status", "body"),
+    ),
+)
 
 
 def unexplained(call: str, paths: Iterator[str]) -> list[str]:

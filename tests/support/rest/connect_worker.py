@@ -39,6 +39,7 @@ class ConnectWorker:
             "iceberg.tables.auto-create-enabled": "true",
             "iceberg.catalog.type": "hadoop",
             "iceberg.catalog.warehouse": f"file://{self.folder / 'warehouse'}",
+            "iceberg.catalog.uri": "http://catalog.example:8181",  # which a catalog of this type does not read
             "iceberg.control.topic": "rest-control",
             "value.converter": "org.apache.kafka.connect.json.JsonConverter",
             "value.converter.schemas.enable": "false",

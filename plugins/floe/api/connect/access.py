@@ -13,7 +13,7 @@ from airflow.models.dag import DagModel
 from fastapi import Request
 from sqlalchemy.orm import Session
 
-from floe.api.connect.answers import ConnectError, not_found
+from floe.api.connect.answers import ConnectError
 from floe.api.connect.known_connectors import KnownConnector, known_connectors
 from floe.api.identity import READS
 from floe.api.permissions import readable
@@ -42,11 +42,14 @@ def readable_connectors(user: BaseUser, session: Session) -> dict[str, KnownConn
     return {name: one for name, one in known.items() if name in allowed}
 
 
-def readable_connector(user: BaseUser, session: Session, name: str) -> KnownConnector:
-    """Return a connector. Raises ConnectError (404) for one that the user may not read, as for one that does not exist."""
+def readable_connector(user: BaseUser, session: Session, name: str, unknown: str = "") -> KnownConnector:
+    """Return a connector. Raises ConnectError (404) for one that the user may not read, as for one that does not exist.
+
+    ``unknown``: the message of that, where it is not the usual one.
+    """
     known = known_connectors(session, name).get(name)
     if known is None or name not in readable(user, [name], session):
-        raise not_found(name)
+        raise ConnectError(404, unknown or f"Connector {name} not found")
     return known
 
 

@@ -34,11 +34,6 @@ class ConnectError(Exception):
         self.message = message
 
 
-def not_found(name: str) -> ConnectError:
-    """Answer about a connector that does not exist, or that the user may not read."""
-    return ConnectError(404, f"Connector {name} not found")
-
-
 def titled(status: int) -> ConnectError:
     """Return the answer of the HTTP layer, which has only the name of the status."""
     return ConnectError(status, f"HTTP {status} {_TITLES[status]}")
@@ -53,20 +48,20 @@ def add_error_answers(app: FastAPI) -> None:
     """Answer every error in Connect's form. An unexpected one is logged, and its text stays in the log."""
 
     async def connect_error(_: Request, error: ConnectError) -> JSONResponse:
-        return _error(error.status, error.message)
+        return error_answer(error.status, error.message)
 
     async def http_error(_: Request, error: HTTPException) -> JSONResponse:
         status = error.status_code
         is_bare = status in (404, 405) or not isinstance(error.detail, str)
         message = f"HTTP {status} {_TITLES.get(status, 'Error')}" if is_bare else error.detail
-        return _error(status, message, dict(error.headers or {}))
+        return error_answer(status, message, dict(error.headers or {}))
 
     async def invalid(_: Request, __: Exception) -> JSONResponse:
-        return _error(404, "HTTP 404 Not Found")  # only paths and queries are validated, as in Connect
+        return error_answer(404, "HTTP 404 Not Found")  # only paths and queries are validated, as in Connect
 
     async def unexpected(request: Request, error: Exception) -> JSONResponse:
         log.error("%s %s failed: %s: %s", request.method, request.url.path, type(error).__name__, hide(str(error)))
-        return _error(500, f"floe failed to answer ({type(error).__name__}): see the log of Airflow's API server")
+        return error_answer(500, f"floe failed to answer ({type(error).__name__}): see the log of Airflow's API server")
 
     app.add_exception_handler(ConnectError, connect_error)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, http_error)  # type: ignore[arg-type]
@@ -74,5 +69,6 @@ def add_error_answers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, unexpected)
 
 
-def _error(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
+def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Return an error in Connect's form; secrets in its message are hidden."""
     return JSONResponse({"error_code": status, "message": hide(message)}, status, headers)

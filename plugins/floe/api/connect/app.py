@@ -8,6 +8,7 @@ from fastapi import Depends, FastAPI
 
 from floe.api.connect.access import no_cookie
 from floe.api.connect.answers import add_error_answers
+from floe.api.connect.plain_paths import PlainPaths
 from floe.api.connect.routes import connectors, offsets, plugins, states, worker
 from floe.api.identity import caller
 from floe.config.secrets.mask import learn_environment
@@ -23,6 +24,7 @@ def create_app() -> FastAPI:
         redirect_slashes=False,  # likewise
     )
     add_error_answers(app)
+    app.add_middleware(PlainPaths)
     for module in (worker, connectors, states, offsets, plugins):
         app.include_router(module.router)
     return app

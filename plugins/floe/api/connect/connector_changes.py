@@ -68,7 +68,7 @@ def delete(session: Session, known: KnownConnector) -> None:
         raise ConnectError(409, msg)
     connector_rows.remove(session, name, row)
     session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=True))
-    runs: Table = DagRun.__table__  # type: ignore[assignment]
+    runs: Table = DagRun.__table__
     queued = (runs.c.dag_id == name, runs.c.state == DagRunState.QUEUED)
     session.execute(update(runs).where(*queued).values(state=DagRunState.FAILED))
     session.commit()

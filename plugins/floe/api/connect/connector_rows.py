@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from floe.api.connect.answers import ConnectError
 from floe.config.stored.stored_connector import CONNECTOR, SECRETS, STATE, StoredConnector
 
-_TABLE: Table = Variable.__table__  # type: ignore[assignment]
+_TABLE: Table = Variable.__table__
 _DESCRIPTION = "of a connector that floe's REST API made: change it there"
 
 

@@ -81,7 +81,8 @@ class States:
 
 def tasks_of(known: KnownConnector, state: str) -> int:
     """Return how many tasks Connect would have: as many as tasks.max, none of a connector that is stopped or broken."""
-    return 0 if known.connector is None or state in (STOPPED, UNASSIGNED) else known.connector.tasks_max
+    is_idle = state == STOPPED or (state == UNASSIGNED and known.file.is_paused is True)
+    return 0 if known.connector is None or is_idle else known.connector.tasks_max
 
 
 def status_of(known: KnownConnector, states: States) -> dict[str, Any]:

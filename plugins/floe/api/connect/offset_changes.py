@@ -49,18 +49,27 @@ def wanted_offsets(body: object) -> dict[str, int]:
 def _wanted(one: object) -> tuple[str, int]:
     partition = one.get("partition") if isinstance(one, Mapping) else None
     offset = one.get("offset") if isinstance(one, Mapping) else None
-    if not isinstance(partition, Mapping) or partition.keys() != {_TOPIC, _PARTITION}:
-        msg = f"The partition {json.dumps(partition)[:200]} must be an object with {_TOPIC!r} and {_PARTITION!r}"
+    if not isinstance(partition, Mapping):
+        msg = "The partition for a sink connector offset cannot be null or missing"
+        raise ConnectError(400, msg)
+    if partition.keys() != {_TOPIC, _PARTITION}:
+        msg = f"The partition for a sink connector offset must contain the keys '{_TOPIC}' and '{_PARTITION}'"
         raise ConnectError(400, msg)
     topic, number = partition[_TOPIC], _number(partition[_PARTITION])
     if not isinstance(topic, str) or topic_problem(topic) or number is None:
         msg = f"The partition {json.dumps(partition)[:200]} is none of Kafka's"
         raise ConnectError(400, msg)
-    value = _number(offset.get(_OFFSET)) if isinstance(offset, Mapping) and offset.keys() == {_OFFSET} else None
+    if not isinstance(offset, Mapping) or offset.keys() != {_OFFSET}:
+        msg = (
+            f"The offset of {topic}-{number} must be an object with {_OFFSET!r}: offsets are not removed. Nothing was "
+            "changed. To read records again, replay them."
+        )
+        raise ConnectError(400, msg)
+    value = _number(offset[_OFFSET])
     if value is None:
         msg = (
-            f"The offset of {topic}-{number} must be an object with a {_OFFSET!r} of 0 or more. Offsets are not removed: to "
-            "read records again, replay them. Nothing was changed."
+            "Failed to parse the following Kafka offset value in the provided offsets: "
+            f"'{str(offset[_OFFSET])[:100]}'. Offset values for sink connectors need to be integers."
         )
         raise ConnectError(400, msg)
     return f"{topic}-{number}", value

@@ -52,9 +52,9 @@ def _places(session: Session) -> set[tuple[str, str]]:
         .where(DagTag.name == TAG, DagModel.bundle_name.is_not(None), DagModel.relative_fileloc.is_not(None))
         .distinct()
     )
-    known = {(bundle, file) for bundle, file in session.execute(query) if Path(file).name in FILES}
+    known = {(str(bundle), str(file)) for bundle, file in session.execute(query) if Path(str(file)).name in FILES}
     if {Path(file).name for _, file in known} == set(FILES):
         return known
     folder = Path(conf.get("core", "dags_folder"))
-    bundles = session.scalars(select(DagBundleModel.name).where(DagBundleModel.active)).all()
+    bundles = session.scalars(select(DagBundleModel.name).where(DagBundleModel.active.is_(True))).all()
     return known | {(bundle, file) for bundle in bundles for file in FILES if (folder / file).is_file()}

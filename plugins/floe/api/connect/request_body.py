@@ -20,7 +20,7 @@ async def json_body(request: Request) -> Any:
     content = await _content(request)
     if not content.strip():
         return None
-    if _media_type(request) not in ("application/json", ""):
+    if _media_type(request) != "application/json":
         raise titled(415)
     try:
         return json.loads(content.decode(), parse_constant=_refuse)

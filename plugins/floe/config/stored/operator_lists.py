@@ -43,6 +43,9 @@ _LOOKED_UP: Final = re.compile(
 )
 """Keys that name code whose names floe only looks up in its own lists."""
 
+_OF_FILES: Final = ("floe.dag.access-control", "floe.dag.pool", "floe.dag.queue", "floe.dag.priority-weight")
+"""Keys by which a connector would give its maker more than the right to make it."""
+
 _FREE_KEY: Final = re.compile(
     r"(^|[._-])(password|passphrase|secret|token|access[._-]key([._-]id)?|secret[._-](access[._-])?key|credentials?|user[._-]info"
     r"|username|user|login)$",
@@ -100,6 +103,8 @@ class OperatorLists:
             return
         if _REFUSED_KEY.search(key):
             yield "a connector made by REST may not have this key, as it leads to files or commands of the workers"
+        if key.startswith(_OF_FILES):
+            yield "rights and places in Airflow are given by connector files only"
         if value.lower().startswith("python:"):
             yield "transforms in Python are for connector files: a connector made by REST names no code"
         if names_code(key) and not _LOOKED_UP.fullmatch(key):

@@ -88,7 +88,7 @@ def test_variable_that_was_edited_has_failed(site: Site) -> None:
 
 def test_connector_that_is_no_dag_yet_is_unassigned(site: Site) -> None:
     site.add_file("one", {**CONFIG, "name": "one"})
-    assert states(site) == ("UNASSIGNED", [])
+    assert states(site) == ("UNASSIGNED", ["UNASSIGNED"])
     answer = site.client(BASE).put("/connectors/one/pause")
     assert (answer.status_code, "not yet parsed" in answer.json()["message"]) == (409, True)
 

@@ -136,6 +136,11 @@ def test_connection_that_is_not_listed_is_refused(key: str, value: str) -> None:
     assert "'prod' is not in FLOE_REST_CONNECTIONS" in (problem(key, value) or "")
 
 
+@pytest.mark.parametrize("key", ["floe.dag.access-control.viewer", "floe.dag.queue", "floe.dag.pool"])
+def test_rights_and_places_in_airflow_are_refused(key: str) -> None:
+    assert "connector files only" in (problem(key, "can_edit") or "")
+
+
 def test_catalog_of_names_may_have_a_warehouse_by_name() -> None:
     config = {"iceberg.catalog.type": "rest", "iceberg.catalog.warehouse": "lake"}
     assert LISTS.problems("one", config) == []

@@ -130,7 +130,7 @@ def patch_config(name: str, user: Caller, session: SessionDep, body: JsonBody) -
 @router.get("/{name}/status")
 def status(name: str, user: Caller, session: SessionDep) -> Response:
     """Return the states of a connector and of its tasks."""
-    known = readable_connector(user, session, name)
+    known = readable_connector(user, session, name, f"No status found for connector {name}")
     return answer(status_of(known, States.read(session, [name])))
 
 

@@ -62,13 +62,12 @@ def delete_offsets(name: str, user: Caller, session: SessionDep) -> Response:
 
 @router.get("/topics")
 def topics(name: str, user: Caller, session: SessionDep) -> Response:
-    """List the topics that the connector has read; without a status record those that it names."""
-    known = readable_connector(user, session, name)
+    """List the topics that the connector has read."""
+    readable_connector(user, session, name)
     status = _status(session, name)
     partitions = () if status is None or status.partitions is None else status.partitions
     read = sorted({one.topic for one in partitions if one.committed is not None})
-    named = [] if known.connector is None else list(known.connector.topics)
-    return answer({name: {"topics": read if status is not None else named}})
+    return answer({name: {"topics": read}})
 
 
 @router.put("/topics/reset")

@@ -44,6 +44,9 @@ def plugin_config(plugin: str) -> Response:
 def validate_config(plugin: str, body: Annotated[Any, Depends(json_body)]) -> Response:
     """Check a configuration. Nothing is looked up, and nothing is changed."""
     found = text_map(body, "The body")
+    if plugin not in CLASSES:
+        msg = f"Failed to find any class that implements Connector and which name matches {plugin}: there is {SINK}"
+        raise ConnectError(400, msg)
     config = {key: value for key, value in found.items() if value is not None}
     named = config.get("connector.class", plugin)
     if named not in (plugin, plugin.rpartition(".")[2]) and named.rpartition(".")[2] != plugin:

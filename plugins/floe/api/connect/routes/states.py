@@ -38,7 +38,7 @@ def stop(name: str, user: Caller, session: SessionDep) -> Response:
 def _paused(
     name: str, user: Caller, session: SessionDep, status: int, *, is_paused: bool, is_stopped: bool = False
 ) -> Response:
-    known = readable_connector(user, session, name)
+    known = readable_connector(user, session, name, f"Unknown connector {name}")
     require_dag(user, session, name, "PUT")
     connector_actions.set_paused(session, known, is_paused=is_paused, is_stopped=is_stopped)
     return Response(status_code=status)
@@ -49,14 +49,15 @@ def restart(
     name: str,
     user: Caller,
     session: SessionDep,
-    with_tasks: Annotated[bool, Query(alias="includeTasks")] = False,
-    only_failed: Annotated[bool, Query(alias="onlyFailed")] = False,
+    with_tasks: Annotated[str, Query(alias="includeTasks")] = "",
+    only_failed: Annotated[str, Query(alias="onlyFailed")] = "",
 ) -> Response:
     """Run the failed tasks of the last run again."""
-    known = readable_connector(user, session, name)
+    is_long = "true" in (with_tasks.lower(), only_failed.lower())
+    known = readable_connector(user, session, name, f"Unknown connector: {name}" if is_long else "")
     require_dag(user, session, name, "PUT", DagAccessEntity.TASK_INSTANCE)
     connector_actions.restart(session, known)
-    if not (with_tasks or only_failed):
+    if not is_long:
         return Response(status_code=204)
     return answer(status_of(known, States.read(session, [name])), 202)
 
@@ -64,10 +65,10 @@ def restart(
 @router.get("/tasks/{task}/status")
 def task_status(name: str, task: int, user: Caller, session: SessionDep) -> Response:
     """Return the state of a task."""
-    known = readable_connector(user, session, name)
+    msg = f"No status found for task {name}-{task}"
+    known = readable_connector(user, session, name, msg)
     tasks = status_of(known, States.read(session, [name]))["tasks"]
     if not 0 <= task < len(tasks):
-        msg = f"No status found for task {name}-{task}"
         raise ConnectError(404, msg)
     return answer(tasks[task])
 
@@ -78,7 +79,7 @@ def restart_task(name: str, task: int, user: Caller, session: SessionDep) -> Res
     known = readable_connector(user, session, name)
     require_dag(user, session, name, "PUT", DagAccessEntity.TASK_INSTANCE)
     if not 0 <= task < len(status_of(known, States.read(session, [name]))["tasks"]):
-        msg = f"Unknown task: {name}-{task}"
+        msg = f"Task {name}-{task} not found"
         raise ConnectError(404, msg)
     connector_actions.restart(session, known)
     return Response(status_code=204)
