@@ -16,7 +16,10 @@ class FloePlugin(AirflowPlugin):
 
     name = "floe"
     listeners: ClassVar[list[Any]] = [preload]
-    fastapi_apps: ClassVar[list[Any]] = [{"name": "floe", "app": LazyApp(), "url_prefix": "/floe"}]
+    fastapi_apps: ClassVar[list[Any]] = [
+        {"name": "floe", "app": LazyApp(), "url_prefix": "/floe"},
+        {"name": "floe as Kafka Connect", "app": LazyApp("floe.api.connect.app"), "url_prefix": "/connect"},
+    ]
     external_views: ClassVar[list[Any]] = [
         {"name": "floe connectors", "href": PAGE, "url_route": "floe", "destination": "nav", "icon": f"{PAGE}icon.svg"},
         {

@@ -23,6 +23,15 @@ ENVIRONMENT = "environment: "
 
 SPARK_CONNECT = "spark_connect_default"
 
+REST_LAKE = "rest_lake"
+"""The connection with the catalog of connectors that are made by REST."""
+
+
+def rest_lake(folder: Path) -> dict[str, str]:
+    """Return the properties of that catalog, below the deployment's folder."""
+    place = folder / REST_LAKE
+    return {"uri": f"sqlite:///{place}/catalog.db", "warehouse": f"file://{place}/warehouse"}
+
 
 @dataclass
 class Deployment:
@@ -46,6 +55,7 @@ class Deployment:
         """Prepare an Airflow on free ports, with connections by environment variables; not started yet."""
         connectors = folder / "connectors"
         connectors.mkdir(parents=True)
+        (folder / REST_LAKE / "warehouse").mkdir(parents=True)
         connect_port = free_port()
         connections = {
             "KAFKA_DEFAULT": {"conn_type": "kafka", "extra": {"bootstrap.servers": broker.bootstrap}},
@@ -54,10 +64,12 @@ class Deployment:
             "SPARK_CONNECT_DEFAULT": {"conn_type": "spark_connect", "host": "127.0.0.1", "port": connect_port},
             "KAFKA_BARE": {"conn_type": "kafka"},
             "NO_SPARK": {"conn_type": "http", "host": "127.0.0.1"},
+            REST_LAKE.upper(): {"conn_type": "generic", "extra": rest_lake(folder)},
         }
         environment = {f"AIRFLOW_CONN_{name}": json.dumps(value) for name, value in connections.items()}
         environment["FLOE_CONNECTORS_DIR"] = str(connectors)
         environment["FLOE_SECRET_KEY"] = KEY_TEXT
+        environment |= {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_CONNECTIONS": REST_LAKE}
         canaries, echo = Canaries(), Echo()
         environment["FLOE_WORKER_CONFIG"] = str(_worker_file(folder, broker, canaries))
         environment["AIRFLOW_CONN_WAREHOUSE"] = json.dumps({"conn_type": "generic", "extra": {"prefix": "file://"}})

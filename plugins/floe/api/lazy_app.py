@@ -7,6 +7,7 @@ fails the calls of floe's routes, not the server's start.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
+from importlib import import_module
 from typing import Any
 
 Scope = MutableMapping[str, Any]
@@ -19,14 +20,13 @@ ROOT = "floe.root_app"
 
 
 class LazyApp:
-    """An ASGI app that makes the real one at its first call."""
+    """An ASGI app that makes the real one at its first call, by ``create_app`` of a module."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "floe.api.app") -> None:
+        self._module = module
         self._app: Asgi | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._app is None:
-            from floe.api.app import create_app
-
-            self._app = create_app()
+            self._app = import_module(self._module).create_app()
         await self._app({**scope, ROOT: scope.get("app")}, receive, send)

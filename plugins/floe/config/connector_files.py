@@ -28,7 +28,8 @@ class ConnectorFile:
 
     ``name`` is a legal dag_id that no other file of the folder has. For a broken file it is the one in its text, else the
     one that it had when it was last valid, else one made from the file's name (``is_name_from_file``). ``interval_ms`` is
-    found likewise, with five minutes as the default. ``given``: the keys in the file of a connector.
+    found likewise, with five minutes as the default. ``given``: the keys in the file of a connector. ``is_paused``: whether
+    its DAG begins paused; None for Airflow's own setting.
     """
 
     path: Path
@@ -38,6 +39,7 @@ class ConnectorFile:
     interval_ms: int = DEFAULT_INTERVAL_MS
     is_name_from_file: bool = False
     given: frozenset[str] = frozenset()
+    is_paused: bool | None = None
 
 
 def connectors_folder(default: Path) -> Path:

@@ -7,7 +7,7 @@ import os
 import traceback
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from floe.config.secrets.mask import clip, hide, learn, learn_environment, short_in_environment, short_secret, too_short
 from floe.exceptions import FloeError, with_code, without_code
@@ -54,7 +54,8 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
     """Wrap a task's ``execute``: what it raises reaches Airflow without a secret, floe's own errors without a chain.
 
     Secrets are hidden in all that is logged meanwhile. Before it begins, what killed tasks left on this host is removed. The
-    chain of floe's errors is logged at DEBUG. Of a connector's task, the time is sent to Airflow's metrics.
+    chain of floe's errors is logged at DEBUG. The error is stored, for the tasks behind and for whoever asks how the
+    run is. Of a connector's task, the time is sent to Airflow's metrics.
     Airflow's own signals (skip, defer) pass as they are.
     """
 
@@ -71,8 +72,10 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
                 return execute(self, *args, **kwargs)
         except FloeError as error:
             log.debug("%s", hide(traceback.format_exc()))
+            _leave(error, *args, **kwargs)
             failure: BaseException = without_chain(error.for_people())
         except Exception as error:  # noqa: BLE001 - raised again
+            _leave(error, *args, **kwargs)
             failure = without_secrets(error)
         raise failure  # here, where no other error is its context
 
@@ -105,6 +108,15 @@ def leave_failure(context: Context, error: Exception) -> None:
         context["ti"].xcom_push(key=FAILURE_KEY, value=message)
     except Exception as problem:  # noqa: BLE001 - the error itself counts
         log.warning("The next task will not know why this one failed: %s", hide(str(problem)))
+
+
+def _leave(error: Exception, context: object = None, **_: object) -> None:
+    """Store what failed a task, if it is no signal and the task has a context."""
+    from airflow.sdk.exceptions import AirflowRescheduleException, AirflowSkipException, DownstreamTasksSkipped
+
+    is_signal = isinstance(error, AirflowSkipException | AirflowRescheduleException | DownstreamTasksSkipped)
+    if isinstance(context, Mapping) and "ti" in context and not is_signal:
+        leave_failure(cast("Context", context), error)
 
 
 def failure_of(context: Context, task_id: str) -> str | None:

@@ -18,7 +18,7 @@ from floe.config.sections.transforms import own_files
 from floe.model.exceptions import WriteTimeout
 from floe.operators import task_context
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
-from floe.operators.failures import floe_task, leave_failure
+from floe.operators.failures import floe_task
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.spark import code_archive, local_mode
 from floe.operators.spark.connection_conf import conf_of
@@ -55,11 +55,7 @@ class WriteFilesOperator(SparkSubmitOperator):
 
         Its error is stored for the commit, which fails with the same one.
         """
-        try:
-            return self._write(context)
-        except Exception as error:
-            leave_failure(context, error)
-            raise
+        return self._write(context)
 
     def _write(self, context: Context) -> dict[str, Any]:
         from floe.commit.run_commit import Committer

@@ -4,12 +4,13 @@ import traceback
 import uuid
 
 import pytest
+from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.config import ConfigError
 from floe.config.secrets.mask import learn
 from floe.exceptions import Retryable
-from floe.operators.failures import floe_task
+from floe.operators.failures import FAILURE_KEY, floe_task
 
 
 def task(error: BaseException, cause: BaseException | None = None) -> BaseException:
@@ -63,3 +64,36 @@ def test_error_that_cannot_be_changed_is_replaced(secret: str) -> None:
 def test_every_problem_of_a_configuration_is_masked(secret: str) -> None:
     message = task(ConfigError(f"one {secret}", f"two {secret}").located(f"{secret}.json"))
     assert str(message) == "<hidden>.json: 2 errors\n  - one <hidden>\n  - two <hidden>\nSee FLOE-103."
+
+
+class Left:
+    """A task instance that notes what is pushed."""
+
+    def __init__(self) -> None:
+        self.pushed: dict[str, object] = {}
+
+    def xcom_push(self, key: str, value: object) -> None:
+        self.pushed[key] = value
+
+
+@pytest.mark.parametrize("error", [RuntimeError("it broke"), ConfigError("it broke")])
+def test_each_task_leaves_its_error(error: Exception) -> None:
+    @floe_task
+    def execute(self: object, context: object) -> None:
+        raise error
+
+    left = Left()
+    with pytest.raises(type(error)):
+        execute(object(), {"ti": left})
+    assert "it broke" in str(left.pushed[FAILURE_KEY])
+
+
+def test_signal_is_no_error_to_leave() -> None:
+    @floe_task
+    def execute(self: object, context: object) -> None:
+        raise DownstreamTasksSkipped(tasks=["write"])
+
+    left = Left()
+    with pytest.raises(DownstreamTasksSkipped):
+        execute(object(), {"ti": left})
+    assert left.pushed == {}

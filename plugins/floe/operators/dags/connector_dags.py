@@ -1,4 +1,4 @@
-"""What the files in ``dags/`` define: the DAGs of all connector files of the folder.
+"""What the files in ``dags/`` define: the DAGs of all connector files of the folder, and of connectors made by REST.
 
 Airflow parses each of those files in a process of its own, again and again: so each kind of DAG is imported where it is made.
 """
@@ -17,6 +17,7 @@ from floe.config import ConfigError, ConnectorFile, connectors_folder, load_conn
 from floe.config.identity import MIN_INTERVAL_MS, Identity
 from floe.config.identity_store import IdentityStore
 from floe.config.names import REPLAY_SUFFIX
+from floe.operators.dags.stored_connectors import stored_connectors
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +63,10 @@ def _sink_dag(file: ConnectorFile) -> DAG:
         return broken_sink_dag(file)
     from floe.operators.dags.sink_dag import sink_dag
 
-    return sink_dag(file.connector)
+    dag = sink_dag(file.connector)
+    if file.is_paused is not None:
+        dag.is_paused_upon_creation = file.is_paused
+    return dag
 
 
 def _replay_dag(file: ConnectorFile, dag_id: str) -> DAG:
@@ -81,12 +85,12 @@ def _files(default_folder: Path, wanted: str | None) -> list[ConnectorFile]:
     store = _store(folder)
     known = {} if store is None else store.load()
     files = load_connectors(folder, known)
-    if wanted is None:
-        if store is not None:
-            _keep(store, known, files)
-    elif all(file.name != wanted for file in files):
+    if wanted is None and store is not None:
+        _keep(store, known, files)
+    stored = stored_connectors(files, wanted)
+    if wanted is not None and all(file.name != wanted for file in (*files, *stored)):
         files += _broken_connector(files, wanted)
-    return files
+    return [*files, *stored]
 
 
 def _store(folder: Path) -> IdentityStore | None:

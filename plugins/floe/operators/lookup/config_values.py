@@ -14,6 +14,7 @@ from floe.config.providers.base import ProviderContext
 from floe.config.providers.operator_settings import OperatorSettings
 from floe.config.providers.resolution import Resolver
 from floe.config.registry.connection import KEY, RegistryConnection
+from floe.config.stored.secret_provider import with_stored_secrets
 from floe.operators import task_context
 from floe.operators.failures import keep_secret
 
@@ -30,7 +31,8 @@ def resolved(connector: Connector) -> Connector:
 
     They are hidden from here on. Raises ConfigError, ConnectionMissing.
     """
-    resolver = Resolver(OperatorSettings.present().providers, provider_context())
+    providers = with_stored_secrets(OperatorSettings.present().providers, connector.name)
+    resolver = Resolver(providers, provider_context())
     made = resolve_config(connector, resolver, keep_secret)
     made, unused = with_registry(made, _registry_connection, keep_secret)
     for name in unused:

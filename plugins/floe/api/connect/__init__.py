@@ -1,0 +1,1 @@
+"""The REST API of Kafka Connect, over the connectors that Airflow runs."""

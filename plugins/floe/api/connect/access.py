@@ -1,0 +1,81 @@
+"""What the caller may do with a connector: the rights of Airflow on its DAG, and on Variables for those made by REST."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.base_auth_manager import COOKIE_NAME_JWT_TOKEN
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails, VariableDetails
+from airflow.models.dag import DagModel
+from fastapi import Request
+from sqlalchemy.orm import Session
+
+from floe.api.connect.answers import ConnectError
+from floe.api.connect.known_connectors import KnownConnector, known_connectors
+from floe.api.identity import READS
+from floe.api.permissions import readable
+from floe.config.stored.operator_lists import SWITCH, OperatorLists
+from floe.config.stored.stored_connector import CONNECTOR
+
+if TYPE_CHECKING:
+    from airflow.api_fastapi.auth.managers.base_auth_manager import ResourceMethod
+
+
+async def no_cookie(request: Request) -> None:
+    """Refuse a change by a session's cookie: tools send a token, or a name and a password. A dependency of all routes."""
+    if request.method not in READS and "Authorization" not in request.headers:
+        known = "a session's cookie" if COOKIE_NAME_JWT_TOKEN in request.cookies else "no credentials"
+        msg = (
+            f"The request has {known}, and would change something. Nothing was changed. Send a bearer token, or a name and a "
+            "password (Basic)."
+        )
+        raise ConnectError(401, msg)
+
+
+def readable_connectors(user: BaseUser, session: Session) -> dict[str, KnownConnector]:
+    """Return the connectors that the user may read."""
+    known = known_connectors(session)
+    allowed = readable(user, known, session)
+    return {name: one for name, one in known.items() if name in allowed}
+
+
+def readable_connector(user: BaseUser, session: Session, name: str, unknown: str = "") -> KnownConnector:
+    """Return a connector. Raises ConnectError (404) for one that the user may not read, as for one that does not exist.
+
+    ``unknown``: the message of that, where it is not the usual one.
+    """
+    known = known_connectors(session, name).get(name)
+    if known is None or name not in readable(user, [name], session):
+        raise ConnectError(404, unknown or f"Connector {name} not found")
+    return known
+
+
+def require_dag(
+    user: BaseUser, session: Session, name: str, method: ResourceMethod, entity: DagAccessEntity | None = None
+) -> None:
+    """Raise ConnectError (403) unless the user may do something with the connector's DAG."""
+    team = DagModel.get_dag_id_to_team_name_mapping([name], session=session).get(name)
+    details = DagDetails(id=name, team_name=team)
+    if not get_auth_manager().is_authorized_dag(method=method, access_entity=entity, details=details, user=user):
+        what = "" if entity is None else f" ({entity.value.lower().replace('_', ' ')})"
+        msg = f"Airflow's permission {method} on the DAG {name!r}{what} is missing. Nothing was changed."
+        raise ConnectError(403, msg)
+
+
+def require_change(user: BaseUser, name: str, method: ResourceMethod) -> OperatorLists:
+    """Return the operator's lists. Raises ConnectError (403) unless the user may make, change or delete connectors here."""
+    lists = OperatorLists.of(os.environ)
+    if not lists.is_enabled:
+        msg = (
+            f"Connectors cannot be made by REST here: the operator sets {SWITCH}=true in the environment of Airflow's "
+            "processes. Connectors in files are changed by their files. Nothing was changed."
+        )
+        raise ConnectError(403, msg)
+    details = VariableDetails(key=CONNECTOR + name)
+    if not get_auth_manager().is_authorized_variable(method=method, details=details, user=user):
+        msg = f"You may not do this: Airflow's permission {method} on Variables is missing. Nothing was changed."
+        raise ConnectError(403, msg)
+    return lists

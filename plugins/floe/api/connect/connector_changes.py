@@ -1,0 +1,125 @@
+"""Making, changing and deleting connectors: what a file has is changed by its file, the rest in Airflow's database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from airflow.models.dag import DagModel
+from airflow.models.dagrun import DagRun
+from airflow.utils.state import DagRunState
+from sqlalchemy import Table, select, update
+from sqlalchemy.orm import Session
+
+from floe.api.connect import connector_rows
+from floe.api.connect.answers import ConnectError
+from floe.api.connect.connector_rows import Row
+from floe.api.connect.known_connectors import FOLDER, KnownConnector
+from floe.api.connect.parse_request import request_parsing
+from floe.config import ConfigError
+from floe.config.stored.connector_file import groups_of, parsed
+from floe.config.stored.operator_lists import secret_reference
+from floe.config.stored.stored_connector import STOPPED, StoredConnector, secrets_from_text
+
+INITIAL: Final = ("RUNNING", "PAUSED", STOPPED)
+
+
+def create(session: Session, name: str, config: Mapping[str, str], initial_state: str = "RUNNING") -> None:
+    """Make a connector. Raises ConnectError: 400 with all problems, 409 where there is one of this name."""
+    stored = _checked(StoredConnector(name, {}), name, config, is_paused=initial_state != "RUNNING")
+    connector_rows.create(session, stored)
+    connector_rows.set_mark(session, name, STOPPED if initial_state == STOPPED else None)
+    # a DAG of this name may be there from before
+    session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=stored.is_paused))
+    session.commit()
+    request_parsing()
+
+
+def replace(session: Session, known: KnownConnector, config: Mapping[str, str]) -> None:
+    """Give a connector another configuration; the state of its DAG stays.
+
+    Raises ConnectError: 409 for a connector of a file with another configuration, or if it is changed at the same time.
+    """
+    row = known.row
+    if row is None:
+        _require_same(known, config)
+        return
+    before = known.stored or StoredConnector(known.name, {})
+    before = StoredConnector(known.name, before.config, before.is_paused, _secrets(session, known.name))
+    stored = _checked(before, known.name, config, is_paused=before.is_paused)
+    if stored == before and dict(stored.secrets) == dict(before.secrets):
+        return
+    connector_rows.replace(session, stored, row)
+    session.commit()
+    request_parsing()
+
+
+def delete(session: Session, known: KnownConnector) -> None:
+    """Remove a connector that REST made; the history of its DAG stays. Raises ConnectError (409) while a run is active."""
+    row = _require_rest(known)
+    name = known.name
+    running = select(DagRun.run_id).where(DagRun.dag_id == name, DagRun.state == DagRunState.RUNNING).limit(1)
+    if (run_id := session.scalar(running)) is not None:
+        msg = (
+            f"Cannot complete request because of a conflicting operation: run {run_id!r} of the connector {name} is active. "
+            f"Nothing was deleted. Send PUT /connectors/{name}/stop, and delete it when the run has ended."
+        )
+        raise ConnectError(409, msg)
+    connector_rows.remove(session, name, row)
+    session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=True))
+    runs: Table = DagRun.__table__
+    queued = (runs.c.dag_id == name, runs.c.state == DagRunState.QUEUED)
+    session.execute(update(runs).where(*queued).values(state=DagRunState.FAILED))
+    session.commit()
+    request_parsing()
+
+
+def _checked(before: StoredConnector, name: str, config: Mapping[str, str], *, is_paused: bool) -> StoredConnector:
+    """Return what is to be stored, if its values are those of a connector that may be made here."""
+    groups = groups_of(FOLDER.files())
+    try:
+        stored = StoredConnector.of(name, {**config, "name": name}, before, is_paused)
+        parsed(StoredConnector(name, stored.values), os.environ, groups)
+        parsed(stored, os.environ, groups)
+    except ConfigError as error:
+        raise invalid(error.first_problems()) from None
+    return stored
+
+
+def invalid(problems: tuple[str, ...]) -> ConnectError:
+    """Answer about a configuration with errors, as Connect does."""
+    listed = "".join(f"\n{problem}" for problem in problems)
+    msg = (
+        f"Connector configuration is invalid and contains the following {len(problems)} error(s):{listed}\n"
+        "You can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`"
+    )
+    return ConnectError(400, msg)
+
+
+def _require_same(known: KnownConnector, config: Mapping[str, str]) -> None:
+    own = known.config
+    given = {**config, "name": known.name}
+    same = given.keys() == own.keys() and all(
+        value in (own[key], secret_reference(known.name, key)) for key, value in given.items()
+    )
+    if not same:
+        msg = (
+            f"The connector {known.name} is defined by the file {known.file.path.name!r}, which REST does not change. "
+            "Nothing was changed: edit the file."
+        )
+        raise ConnectError(409, msg)
+
+
+def _require_rest(known: KnownConnector) -> Row:
+    if known.row is None:
+        msg = (
+            f"The connector {known.name} is defined by the file {known.file.path.name!r}, which REST does not delete. "
+            "Nothing was changed: remove the file, or stop the connector."
+        )
+        raise ConnectError(409, msg)
+    return known.row
+
+
+def _secrets(session: Session, name: str) -> dict[str, str]:
+    return secrets_from_text(connector_rows.secrets_text(session, name))

@@ -1,0 +1,122 @@
+"""The Variables of connectors in Airflow's database. A change compares and sets: of two at once, one gets a conflict.
+
+Rows, not models: a model hands its value to Airflow's masker of secrets, which keeps it for ever.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow.models.crypto import get_fernet
+from airflow.models.variable import Variable
+from cryptography.fernet import InvalidToken
+from sqlalchemy import Table, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from floe.api.connect.answers import ConnectError
+from floe.config.stored.stored_connector import CONNECTOR, SECRETS, STATE, StoredConnector
+
+_TABLE: Table = Variable.__table__
+_DESCRIPTION = "of a connector that floe's REST API made: change it there"
+
+
+@dataclass(frozen=True)
+class Row:
+    """The text of a Variable, and how it is in the database, by which a change recognises it."""
+
+    text: str
+    stored: str
+
+
+def connector_rows(session: Session, name: str | None = None) -> dict[str, Row]:
+    """Return the rows of all connectors, or of the one named, by name; one that cannot be decrypted has an empty text."""
+    return {key.removeprefix(CONNECTOR): row for key, row in _rows(session, CONNECTOR, name).items()}
+
+
+def secrets_text(session: Session, name: str) -> str:
+    """Return the text of a connector's secrets."""
+    row = _rows(session, SECRETS, name).get(SECRETS + name)
+    return "" if row is None else row.text
+
+
+def marks(session: Session, name: str | None = None) -> dict[str, str]:
+    """Return the states that were set by REST, by connector."""
+    return {key.removeprefix(STATE): row.text for key, row in _rows(session, STATE, name).items()}
+
+
+def set_mark(session: Session, name: str, text: str | None) -> None:
+    """Keep a state, or none."""
+    session.execute(delete(_TABLE).where(_TABLE.c.key == STATE + name))
+    if text is not None:
+        session.execute(insert(_TABLE).values(**_values(STATE + name, text)))
+
+
+def create(session: Session, stored: StoredConnector) -> None:
+    """Add a connector. Raises ConnectError where there is one."""
+    try:
+        session.execute(insert(_TABLE).values(**_values(CONNECTOR + stored.name, stored.to_text())))
+    except IntegrityError as error:
+        session.rollback()
+        msg = f"Connector {stored.name} already exists"
+        raise ConnectError(409, msg) from error
+    _set_secrets(session, stored.name, stored.secrets)
+
+
+def replace(session: Session, stored: StoredConnector, before: Row) -> None:
+    """Change a connector, if it is still as it was read. Raises ConnectError where it is not."""
+    values = _values(CONNECTOR + stored.name, stored.to_text())
+    done = session.execute(update(_TABLE).where(*_same(stored.name, before)).values(**values))
+    _require_one(session, done, stored.name)
+    _set_secrets(session, stored.name, stored.secrets)
+
+
+def remove(session: Session, name: str, before: Row) -> None:
+    """Remove a connector with its secrets and its state, if it is still as it was read. Raises ConnectError."""
+    _require_one(session, session.execute(delete(_TABLE).where(*_same(name, before))), name)
+    session.execute(delete(_TABLE).where(_TABLE.c.key.in_([SECRETS + name, STATE + name])))
+
+
+def _same(name: str, before: Row) -> tuple[Any, Any]:
+    return _TABLE.c.key == CONNECTOR + name, _TABLE.c.val == before.stored
+
+
+def _require_one(session: Session, done: Any, name: str) -> None:
+    if done.rowcount != 1:
+        session.rollback()
+        msg = (
+            f"Cannot complete request because of a conflicting operation: the connector {name} was changed at the same "
+            "time. Nothing was changed by this request; send it again."
+        )
+        raise ConnectError(409, msg)
+
+
+def _set_secrets(session: Session, name: str, secrets: Mapping[str, str]) -> None:
+    key = SECRETS + name
+    session.execute(delete(_TABLE).where(_TABLE.c.key == key))
+    if secrets:
+        session.execute(insert(_TABLE).values(**_values(key, json.dumps(dict(secrets)))))
+
+
+def _values(key: str, text: str) -> dict[str, Any]:
+    fernet = get_fernet()
+    stored = fernet.encrypt(text.encode()).decode()
+    return {"key": key, "val": stored, "is_encrypted": fernet.is_encrypted, "description": _DESCRIPTION}
+
+
+def _rows(session: Session, prefix: str, name: str | None) -> dict[str, Row]:
+    columns = (_TABLE.c.key, _TABLE.c.val, _TABLE.c.is_encrypted)
+    query = select(*columns).order_by(_TABLE.c.key)
+    chosen = _TABLE.c.key.startswith(prefix, autoescape=True) if name is None else _TABLE.c.key == prefix + name
+    return {key: _row(val, bool(encrypted)) for key, val, encrypted in session.execute(query.where(chosen))}
+
+
+def _row(stored: str, is_encrypted: bool) -> Row:
+    try:
+        text = get_fernet().decrypt(stored.encode()).decode() if is_encrypted else stored
+    except (InvalidToken, UnicodeError):
+        text = ""
+    return Row(text, stored)

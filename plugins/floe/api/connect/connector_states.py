@@ -1,0 +1,139 @@
+"""States of connectors and their tasks as Connect names them, from what Airflow knows of their DAGs."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+
+from airflow.models.taskinstance import TaskInstance
+from airflow.models.xcom import XComModel
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+import floe
+from floe.api.connect.connector_rows import marks
+from floe.api.connect.known_connectors import KnownConnector
+from floe.api.dag_states import DagState, RunState, dag_states, last_runs
+from floe.config.secrets.mask import clip
+from floe.config.stored.stored_connector import STOPPED
+
+FAILURE_KEY: Final = "failure"
+"""The XCom in which floe's tasks leave their error."""
+
+PAUSED: Final = "PAUSED"
+RUNNING: Final = "RUNNING"
+FAILED: Final = "FAILED"
+UNASSIGNED: Final = "UNASSIGNED"
+TYPE: Final = "sink"
+
+_SHOWN: Final = 4000
+
+
+@dataclass(frozen=True)
+class States:
+    """What the database has of some connectors, read in a few queries for all of them."""
+
+    dags: Mapping[str, DagState]
+    runs: Mapping[str, RunState]
+    marks: Mapping[str, str]
+    traces: Mapping[str, str] = field(default_factory=dict)
+    """Of the last runs that failed, by connector."""
+
+    @classmethod
+    def read(cls, session: Session, names: Collection[str]) -> States:
+        """Read the states of connectors."""
+        only = next(iter(names)) if len(names) == 1 else None
+        dags = {name: dag for name, dag in dag_states(session, only).items() if name in names}
+        runs = last_runs(session, dags)
+        failed = {name: run.run_id for name, run in runs.items() if run.state == "failed"}
+        return cls(dags, runs, marks(session, only), _traces(session, failed))
+
+    def of(self, known: KnownConnector) -> tuple[str, str | None, str, str | None]:
+        """Return the state of a connector, its trace, the state of its tasks, and theirs."""
+        dag = self.dags.get(known.name)
+        if known.connector is None:
+            problems = () if known.file.error is None else known.file.error.first_problems()
+            return FAILED, clip("\n".join(problems), _SHOWN), FAILED, None
+        if dag is None:
+            return UNASSIGNED, None, UNASSIGNED, None
+        if dag.is_paused:
+            state = STOPPED if self.marks.get(known.name) == STOPPED else PAUSED
+            return state, None, state, None
+        run = self.runs.get(known.name)
+        if run is not None and run.state == "failed":
+            return (
+                RUNNING,
+                None,
+                FAILED,
+                self.traces.get(known.name, f"run {run.run_id} of the DAG {known.name} failed"),
+            )
+        return RUNNING, None, RUNNING, None
+
+    def is_stopped(self, known: KnownConnector) -> bool:
+        """Whether offsets of the connector may be changed."""
+        return self.of(known)[0] == STOPPED
+
+
+def tasks_of(known: KnownConnector, state: str) -> int:
+    """Return how many tasks Connect would have: as many as tasks.max, none of a connector that is stopped or broken."""
+    is_idle = state == STOPPED or (state == UNASSIGNED and known.file.is_paused is True)
+    return 0 if known.connector is None or is_idle else known.connector.tasks_max
+
+
+def status_of(known: KnownConnector, states: States) -> dict[str, Any]:
+    """Return the answer of ``/connectors/<name>/status``."""
+    state, trace, task_state, task_trace = states.of(known)
+    return {
+        "name": known.name,
+        "connector": _entry(state, trace),
+        "tasks": [{"id": number, **_entry(task_state, task_trace)} for number in range(tasks_of(known, state))],
+        "type": TYPE,
+    }
+
+
+@cache
+def worker_id() -> str:
+    """Name what runs connectors: Airflow, by the host of its API server."""
+    return f"airflow:{socket.gethostname() or os.uname().nodename}"
+
+
+def _entry(state: str, trace: str | None) -> dict[str, Any]:
+    entry = {"state": state, "worker_id": worker_id(), "version": floe.__version__}
+    return entry if trace is None else {**entry, "trace": trace}
+
+
+def _traces(session: Session, failed: Mapping[str, str]) -> dict[str, str]:
+    """Return what the failed tasks of runs left; where one left nothing, which task it is and where its log is."""
+    if not failed:
+        return {}
+    its = or_(*((TaskInstance.dag_id == name) & (TaskInstance.run_id == run) for name, run in failed.items()))
+    query = select(TaskInstance.dag_id, TaskInstance.task_id).where(its, TaskInstance.state == "failed")
+    tasks: dict[str, list[str]] = {}
+    for name, task_id in session.execute(query.order_by(TaskInstance.start_date)):
+        tasks.setdefault(name, []).append(task_id)
+    left = or_(*((XComModel.dag_id == name) & (XComModel.run_id == run) for name, run in failed.items()))
+    xcoms = select(XComModel.dag_id, XComModel.task_id, XComModel.value).where(XComModel.key == FAILURE_KEY, left)
+    errors = {(name, task): str(_plain(value)) for name, task, value in session.execute(xcoms)}
+    return {
+        name: clip("\n".join(_line(name, run, task, errors) for task in tasks.get(name, ())), _SHOWN)
+        or f"run {run} of the DAG {name} failed"
+        for name, run in failed.items()
+    }
+
+
+def _line(name: str, run: str, task: str, errors: Mapping[tuple[str, str], str]) -> str:
+    error = errors.get((name, task))
+    return f"{task}: {error}" if error else f"{task}: see the log of this task in run {run} of the DAG {name}"
+
+
+def _plain(value: object) -> object:
+    """Return a value of XCom, which Airflow stores as JSON in JSON."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

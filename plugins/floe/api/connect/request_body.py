@@ -1,0 +1,73 @@
+"""Bodies of calls: JSON of a bounded size, read as a Connect worker reads it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import Request
+
+from floe.api.connect.answers import ConnectError, titled
+
+MAX_BYTES = 1 << 20
+
+
+async def json_body(request: Request) -> Any:
+    """Return the JSON of a call's body; None where there is none.
+
+    :raises ConnectError: another media type, too large, or no valid JSON.
+    """
+    content = await _content(request)
+    if not content.strip():
+        return None
+    if _media_type(request) != "application/json":
+        raise titled(415)
+    try:
+        return json.loads(content.decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        msg = f"The body is no valid JSON: {str(error)[:200]}"
+        raise ConnectError(400, msg) from None
+
+
+async def _content(request: Request) -> bytes:
+    """Read the body, and no further than it may be long, whatever its header says."""
+    parts, length = [], 0
+    async for part in request.stream():
+        length += len(part)
+        if length > MAX_BYTES:
+            msg = f"The body has more than {MAX_BYTES} bytes. Nothing was changed."
+            raise ConnectError(413, msg)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+
+
+def _refuse(constant: str) -> None:
+    msg = f"{constant} is no JSON"
+    raise ValueError(msg)
+
+
+def text_map(value: object, what: str) -> dict[str, str | None]:
+    """Return an object of texts, numbers, booleans and nulls as Connect reads it: all as text.
+
+    :raises ConnectError: anything else.
+    """
+    if not isinstance(value, dict):
+        msg = f"{what} must be a JSON object of keys and values"
+        raise ConnectError(400, msg)
+    found: dict[str, str | None] = {}
+    for key, one in value.items():
+        if isinstance(one, dict | list):
+            msg = f"{what}: the value of {key[:200]!r} must be a text, a number or a boolean"
+            raise ConnectError(400, msg)
+        found[key] = _text(one)
+    return found
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return None if value is None else str(value)

@@ -1,0 +1,59 @@
+"""Routes of plugins: the sink, whose classes floe answers to, with its keys and their check."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Query, Response
+
+import floe
+from floe.api.connect.answers import ConnectError, answer
+from floe.api.connect.key_definitions import definitions
+from floe.api.connect.request_body import json_body, text_map
+from floe.api.connect.validation import validate
+from floe.config.converters.registry import CONVERTERS
+from floe.config.parser import CLASSES
+from floe.config.transforms.registry import PREDICATES, TRANSFORMS
+
+router = APIRouter(prefix="/connector-plugins")
+SINK: Final = CLASSES[0]
+
+
+@router.get("")
+@router.get("/")
+def plugins(only_connectors: Annotated[bool, Query(alias="connectorsOnly")] = True) -> Response:
+    """List the sink; with ``connectorsOnly=false`` converters, transforms and predicates too."""
+    found = [_plugin(SINK, "sink")]
+    if not only_connectors:
+        found += [_plugin(name, "converter") for name in CONVERTERS]
+        found += [_plugin(name, "transformation") for name in TRANSFORMS]
+        found += [_plugin(name, "predicate") for name in PREDICATES]
+    return answer(found)
+
+
+@router.get("/{plugin}/config")
+def plugin_config(plugin: str) -> Response:
+    """Describe the keys of the sink."""
+    if plugin not in CLASSES:
+        msg = f"Unknown plugin {plugin}."
+        raise ConnectError(404, msg)
+    return answer(definitions())
+
+
+@router.put("/{plugin}/config/validate")
+def validate_config(plugin: str, body: Annotated[Any, Depends(json_body)]) -> Response:
+    """Check a configuration. Nothing is looked up, and nothing is changed."""
+    found = text_map(body, "The body")
+    if plugin not in CLASSES:
+        msg = f"Failed to find any class that implements Connector and which name matches {plugin}: there is {SINK}"
+        raise ConnectError(400, msg)
+    config = {key: value for key, value in found.items() if value is not None}
+    named = config.get("connector.class", plugin)
+    if named not in (plugin, plugin.rpartition(".")[2]) and named.rpartition(".")[2] != plugin:
+        msg = f"Included connector type {named} does not match request type {plugin}"
+        raise ConnectError(400, msg)
+    return answer(validate(plugin, config))
+
+
+def _plugin(name: str, kind: str) -> dict[str, str]:
+    return {"class": name, "type": kind, "version": floe.__version__}

@@ -1,0 +1,145 @@
+"""What the operator lets connectors made by REST name: hosts and connections. All else that reaches further is refused.
+
+The API server checks a configuration when it is sent. The DAG processor and the tasks check it again, as Airflow's
+Variables can also be edited elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from floe.config.keys.values import parse_list
+from floe.config.overrides.run_keys import names_code
+from floe.config.providers.reference import providers_in
+from floe.config.providers.resolution import is_late
+from floe.config.secrets.detection import is_reference, is_secret
+from floe.config.stored.host_list import VARIABLE as HOSTS
+from floe.config.stored.host_list import HostList
+
+SWITCH: Final = "FLOE_REST_CONNECTORS"
+CONNECTIONS: Final = "FLOE_REST_CONNECTIONS"
+
+_CATALOG: Final = "iceberg.catalog"
+_ADDRESS_KEY: Final = re.compile(
+    r"""(^|[._-]) (ur[il]s? | servers? | hosts? | hostname | endpoints? | prox(y|ies) | address(es)? | brokers?
+        | quorum | account[._-]host | issuer | authority ) $""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_PATH_KEY: Final = re.compile(
+    r"(^|[._-])(locations?|paths?|files?|filename|dirs?|directory|folder|keytab|keystore|truststore|warehouse|ticket)$",
+    re.IGNORECASE,
+)
+_REFUSED_KEY: Final = re.compile(
+    r"(^|[._-])(cmd|command|jars?|packages|classpath|keytab|connection[._-]string|configuration[._-]file)([._-]|$)",
+    re.IGNORECASE,
+)
+_LOOKED_UP: Final = re.compile(
+    r"connector\.class|(key|value|header)\.converter|(transforms|predicates)\.[^.]+\.type"
+    r"|iceberg\.catalog\.catalog-impl|iceberg\.hadoop\.fs\.s3a\.aws\.credentials\.provider|.*\bsasl\.jaas\.config"
+)
+"""Keys that name code whose names floe only looks up in its own lists."""
+
+_OF_FILES: Final = ("floe.dag.access-control", "floe.dag.pool", "floe.dag.queue", "floe.dag.priority-weight")
+"""Keys by which a connector would give its maker more than the right to make it."""
+
+_FREE_KEY: Final = re.compile(
+    r"(^|[._-])(password|passphrase|secret|token|access[._-]key([._-]id)?|secret[._-](access[._-])?key|credentials?|user[._-]info"
+    r"|username|user|login)$",
+    re.IGNORECASE,
+)
+"""Keys whose values are any text, which nothing opens."""
+
+_PATH: Final = re.compile(r"""(^|[\s,;="'(])(/|~|\.\.?/|\\\\|[A-Za-z]:[\\/]|file:|classpath:)""", re.IGNORECASE)
+_LOGICAL: Final = ("rest", "nessie", "glue")
+"""Types of catalogs whose warehouse may be a name."""
+
+_SHOWN: Final = 200
+_NO_PATH: Final = "names a file or folder, which a connector made by REST may not"
+_PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_:-]*(\.[A-Za-z0-9_-]+)*")
+
+
+@dataclass(frozen=True)
+class OperatorLists:
+    """The operator's switch and lists, from the environment of an Airflow process."""
+
+    is_enabled: bool = False
+    hosts: HostList = HostList()  # noqa: RUF009 - immutable
+    connections: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> OperatorLists:
+        """Read the lists; nothing is allowed by default."""
+        return cls(
+            environ.get(SWITCH, "").strip().lower() == "true",
+            HostList.of(environ.get(HOSTS, "")),
+            parse_list(environ.get(CONNECTIONS, "")),
+        )
+
+    def problems(self, name: str, config: Mapping[str, str]) -> list[str]:
+        """Return what the connector ``name`` may not have, a line each with key and value."""
+        logical = config.get(f"{_CATALOG}.type", "").strip().lower() in _LOGICAL
+        found = []
+        for key, value in config.items():
+            if (why := self.problem(name, key, value, is_logical=logical)) is not None:
+                shown = "" if is_secret(key, value) else f" {value[:_SHOWN]!r}"
+                found.append(f"{key[:_SHOWN]}{shown}: {why}")
+        return found
+
+    def problem(self, name: str, key: str, value: str, *, is_logical: bool = False) -> str | None:
+        """Return why a key of the connector ``name`` may not have a value; None if it may.
+
+        ``is_logical``: the catalog has names of warehouses, not only addresses.
+        """
+        if is_reference(value) or providers_in(value):
+            return _reference_problem(name, key, value)
+        return next(self._problems(key, value.strip(), is_logical), None)
+
+    def _problems(self, key: str, value: str, is_logical: bool) -> Iterator[str]:
+        if not value:
+            return
+        if _REFUSED_KEY.search(key):
+            yield "a connector made by REST may not have this key, as it leads to files or commands of the workers"
+        if key.startswith(_OF_FILES):
+            yield "rights and places in Airflow are given by connector files only"
+        if value.lower().startswith("python:"):
+            yield "transforms in Python are for connector files: a connector made by REST names no code"
+        if names_code(key) and not _LOOKED_UP.fullmatch(key):
+            yield "the key names code, which a connector made by REST may not"
+        yield from self._unlisted(key, value)
+        if _FREE_KEY.search(key):
+            return
+        is_named = is_logical and key.endswith("warehouse") and _PLAIN.fullmatch(value)
+        if _ADDRESS_KEY.search(key) or "://" in value:
+            why = self.hosts.problem(value)
+            if why is not None:
+                yield why
+        elif (_PATH_KEY.search(key) and not is_named) or (_PATH.search(value) and "-----BEGIN" not in value):
+            yield _NO_PATH
+
+    def _unlisted(self, key: str, value: str) -> Iterator[str]:
+        if not (key == _CATALOG or "conn-id" in key):
+            return
+        for one in parse_list(value):
+            if not any(fnmatchcase(one, pattern) for pattern in self.connections):
+                what = "catalog" if key == _CATALOG else "connection"
+                yield f"the {what} {one[:_SHOWN]!r} is not in {CONNECTIONS} of Airflow's environment: ask its operator"
+
+
+def secret_reference(name: str, key: str) -> str:
+    """Return the text that replaces the secret ``key`` of the connector ``name``."""
+    return f"${{floe:{name}:{key}}}"
+
+
+def _reference_problem(name: str, key: str, value: str) -> str | None:
+    if value.strip() != secret_reference(name, key):
+        return (
+            "a connector made by REST has no references to values elsewhere, but to its own secrets as the API answers them, "
+            f"here {secret_reference(name, key)[:_SHOWN]!r}"
+        )
+    if _ADDRESS_KEY.search(key) or _PATH_KEY.search(key) or not is_late(key):
+        return "the value of this key is no secret: write it out"
+    return None

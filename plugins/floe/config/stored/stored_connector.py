@@ -1,0 +1,105 @@
+"""A connector as the REST API stores it: its configuration in one Airflow Variable, its secrets in another.
+
+Whoever parses DAGs reads the first. It has a reference in the place of each secret; tasks look up what it means.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from floe.config.document import parse_document
+from floe.config.exceptions import ConfigError, MalformedFile
+from floe.config.properties import flatten
+from floe.config.providers.resolution import is_late
+from floe.config.secrets.detection import is_secret
+from floe.config.stored.operator_lists import secret_reference
+
+CONNECTOR: Final = "floe.connector."
+SECRETS: Final = "floe.connector-secrets."
+STATE: Final = "floe.connector-state."
+"""How the names of Variables begin; the connector's name follows."""
+
+STOPPED: Final = "STOPPED"
+"""The value of a state Variable. It counts while the connector's DAG is paused."""
+
+MAX_NAME: Final = 200
+"""Characters of a name: those of a Variable's are limited."""
+
+
+@dataclass(frozen=True)
+class StoredConnector:
+    """``config``: the flat map, with references in the place of secrets. ``is_paused``: whether its DAG begins paused.
+
+    ``secrets``: the values by key, empty where they are not looked up.
+    """
+
+    name: str
+    config: Mapping[str, str]
+    is_paused: bool = False
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, name: str, given: Mapping[str, str], before: StoredConnector | None, is_paused: bool
+    ) -> StoredConnector:
+        """Take the secrets out of a configuration; a reference keeps the secret of ``before``.
+
+        :raises ConfigError: a reference to a secret that is not stored.
+        """
+        config: dict[str, str] = {}
+        secrets: dict[str, str] = {}
+        known = {} if before is None else {**before.config, **before.secrets}
+        missing = []
+        for key, text in given.items():
+            reference = secret_reference(name, key)
+            value = known.get(key, reference) if text.strip() == reference else text
+            if value.strip() == reference:
+                missing.append(f"{key}: {reference} refers to a secret that is not stored: send the value")
+            elif is_secret(key, value) and is_late(key):
+                config[key], secrets[key] = reference, value
+            else:
+                config[key] = value
+        if missing:
+            raise ConfigError(*missing)
+        return cls(name, config, is_paused, secrets)
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The configuration with its secrets."""
+        return {**self.config, **self.secrets}
+
+    def to_text(self) -> str:
+        """Write the first Variable, which has no secret of ``secrets``."""
+        fields = {"name": self.name, "config": dict(self.config), "floe": {"format": 1, "paused": self.is_paused}}
+        return json.dumps(fields)
+
+    @classmethod
+    def from_text(cls, name: str, text: str) -> StoredConnector:
+        """Read what :meth:`to_text` wrote, or what was written by hand in its place. Raises MalformedFile."""
+        document = parse_document(text.encode(errors="replace"))
+        config, floe = document.get("config"), document.get("floe")
+        if not isinstance(config, Mapping):
+            msg = f"the Variable {CONNECTOR}{name} has no object config: send the configuration again"
+            raise MalformedFile(msg)
+        flat, problems = flatten(config)
+        if problems:
+            raise MalformedFile(*problems)
+        is_paused = isinstance(floe, Mapping) and floe.get("paused") is True
+        return cls(name, flat, is_paused)
+
+
+def shown_config(name: str, config: Mapping[str, str]) -> dict[str, str]:
+    """Return a configuration for people, with a reference in the place of each secret."""
+    return {key: secret_reference(name, key) if is_secret(key, value) else value for key, value in config.items()}
+
+
+def secrets_from_text(text: str | None) -> dict[str, str]:
+    """Read the Variable with secrets; none where it is not readable."""
+    try:
+        fields = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return {str(key): str(value) for key, value in fields.items()} if isinstance(fields, dict) else {}

@@ -1,0 +1,161 @@
+"""What a connector made by REST may not have: hosts, connections, files, code, references that the operator did not list."""
+
+from __future__ import annotations
+
+import pytest
+
+from floe.config.stored.operator_lists import OperatorLists, secret_reference
+
+LISTS = OperatorLists.of(
+    {
+        "FLOE_REST_CONNECTORS": "true",
+        "FLOE_REST_HOSTS": "catalog.example:8181,s3://lake",
+        "FLOE_REST_CONNECTIONS": "lake_*,demo",
+    }
+)
+
+
+def problem(key: str, value: str) -> str | None:
+    return LISTS.problem("one", key, value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("iceberg.catalog.uri", "http://evil.example"),
+        ("iceberg.catalog.s3.endpoint", "evil.example"),
+        ("iceberg.catalog.s3.proxy-uri", "evil.example:3128"),
+        ("iceberg.catalog.oauth2-server-uri", "https://evil.example/token"),
+        ("iceberg.kafka.bootstrap.servers", "evil.example:9092"),
+        ("consumer.override.bootstrap.servers", "evil.example:9092"),
+        ("value.converter.schema.registry.url", "http://evil.example"),
+        ("consumer.override.sasl.oauthbearer.token.endpoint.url", "https://evil.example"),
+        ("iceberg.hadoop.fs.s3a.endpoint", "evil.example"),
+        ("iceberg.catalog.warehouse", "s3://evil/x"),
+        ("iceberg.tables.auto-create-props.write.data.path", "s3://evil/x"),
+        ("iceberg.catalog.anything-new", "https://evil.example"),
+        ("iceberg.catalog.uri", "http://evil.example/-----BEGIN"),
+    ],
+)
+def test_host_that_is_not_listed_is_refused(key: str, value: str) -> None:
+    assert problem(key, value) is not None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("consumer.override.ssl.truststore.location", "/etc/store.jks"),
+        ("consumer.override.ssl.truststore.location", "store.jks"),
+        ("consumer.override.ssl.ca.location", "ca.pem"),
+        ("consumer.override.sasl.kerberos.keytab", "floe.keytab"),
+        ("consumer.override.sasl.jaas.config", 'Krb5LoginModule required keyTab="/etc/krb5.keytab";'),
+        ("consumer.override.sasl.jaas.config", "X required file=/run/secrets/x;"),
+        ("iceberg.catalog.warehouse", "/tmp/warehouse"),
+        ("iceberg.catalog.warehouse", "file:///tmp/warehouse"),
+        ("iceberg.catalog.warehouse", "warehouse"),
+        ("iceberg.tables.auto-create-props.write.metadata.path", "../x"),
+        ("iceberg.catalog.new", "~/x"),
+        ("iceberg.catalog.new", "a,/etc/passwd"),
+        ("iceberg.catalog.new", "C:\\x"),
+        ("iceberg.catalog.new", "FILE:x"),
+        ("iceberg.hadoop-conf-dir", "conf"),
+        ("consumer.override.sasl.kerberos.kinit.cmd", "sh -c x"),
+        ("floe.spark.jars", "x.jar"),
+        ("iceberg.catalog.adls.connection-string", "BlobEndpoint=x"),
+    ],
+)
+def test_file_or_command_is_refused(key: str, value: str) -> None:
+    assert problem(key, value) is not None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("transforms.t.type", "python:mine.Transform"),
+        ("iceberg.catalog.py-catalog-impl", "os.system"),
+        ("iceberg.catalog.py-io-impl", "a.B"),
+        ("iceberg.catalog.s3.signer", "a.B"),
+        ("consumer.override.interceptor.classes", "a.B"),
+    ],
+)
+def test_code_is_refused(key: str, value: str) -> None:
+    assert problem(key, value) is not None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "${env:HOME}",
+        "x${file:/etc/passwd:x}",
+        "${dir:/run:x}",
+        "${conn:prod:password}",
+        "${var:x}",
+        "${floe:other:iceberg.catalog.token}",
+        "${floe:one:iceberg.catalog.other}",
+        "a${floe:one:iceberg.catalog.token}",
+    ],
+)
+def test_reference_to_anything_else_is_refused(value: str) -> None:
+    assert "no references" in (problem("iceberg.catalog.token", value) or "")
+
+
+@pytest.mark.parametrize("key", ["iceberg.catalog.uri", "consumer.override.ssl.ca.location", "topics", "tasks.max"])
+def test_address_and_key_of_the_dag_are_no_secrets(key: str) -> None:
+    assert "no secret" in (problem(key, secret_reference("one", key)) or "")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("iceberg.catalog.token", secret_reference("one", "iceberg.catalog.token")),
+        ("iceberg.catalog.uri", "http://catalog.example:8181"),
+        ("iceberg.catalog.warehouse", "s3://lake/x"),
+        ("iceberg.catalog.s3.secret-access-key", "/begins/with+a/slash"),
+        ("iceberg.catalog.credential", "client:a/b://c"),
+        ("iceberg.catalog.catalog-impl", "org.apache.iceberg.rest.RESTCatalog"),
+        ("consumer.override.sasl.jaas.config", 'PlainLoginModule required username="a" password="b/c";'),
+        ("consumer.override.ssl.ca.pem", "-----BEGIN CERTIFICATE-----\n/abc\n-----END CERTIFICATE-----"),
+        ("floe.catalog.conn-id", "lake_prod"),
+        ("floe.spark.conn-ids", "lake_a, demo"),
+        ("iceberg.catalog", "demo"),
+        ("topics.regex", "orders[.].*"),
+        ("iceberg.tables.default-partition-by", "day(ts),bucket(id, 16)"),
+        ("transforms.r.replacement", "$1"),
+        ("iceberg.catalog.s3.region", "eu-central-1"),
+    ],
+)
+def test_what_leads_nowhere_else_is_allowed(key: str, value: str) -> None:
+    assert problem(key, value) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("floe.kafka.conn-id", "prod"), ("floe.spark.conn-ids", "demo,prod"), ("iceberg.catalog", "prod")],
+)
+def test_connection_that_is_not_listed_is_refused(key: str, value: str) -> None:
+    assert "'prod' is not in FLOE_REST_CONNECTIONS" in (problem(key, value) or "")
+
+
+@pytest.mark.parametrize("key", ["floe.dag.access-control.viewer", "floe.dag.queue", "floe.dag.pool"])
+def test_rights_and_places_in_airflow_are_refused(key: str) -> None:
+    assert "connector files only" in (problem(key, "can_edit") or "")
+
+
+def test_catalog_of_names_may_have_a_warehouse_by_name() -> None:
+    config = {"iceberg.catalog.type": "rest", "iceberg.catalog.warehouse": "lake"}
+    assert LISTS.problems("one", config) == []
+    assert LISTS.problems("one", {**config, "iceberg.catalog.type": "sql"}) != []
+
+
+def test_problem_names_key_value_and_variable_but_no_secret() -> None:
+    (text,) = LISTS.problems("one", {"iceberg.catalog.uri": "http://evil.example"})
+    assert all(part in text for part in ("iceberg.catalog.uri", "http://evil.example", "FLOE_REST_HOSTS"))
+    (text,) = LISTS.problems(
+        "one", {"consumer.override.sasl.jaas.config": 'X required keyTab="/x" password="hidden-one";'}
+    )
+    assert "hidden-one" not in text
+
+
+def test_nothing_is_allowed_without_the_switch() -> None:
+    assert not OperatorLists.of({}).is_enabled
+    assert OperatorLists.of({}).problem("one", "iceberg.catalog.uri", "http://catalog.example:8181") is not None

@@ -1,0 +1,119 @@
+"""How a connector is stored: references in the place of secrets, which a new configuration keeps by sending them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from floe.config import ConfigError
+from floe.config.providers.allow_list import AllowList
+from floe.config.providers.base import ProviderContext, ValueMissing
+from floe.config.stored.connector_file import groups_of, parsed, stored_file
+from floe.config.stored.operator_lists import secret_reference
+from floe.config.stored.secret_provider import NAME, with_stored_secrets
+from floe.config.stored.stored_connector import SECRETS, StoredConnector, shown_config
+from tests.support.rest.floe_worker import CONFIG
+
+ENVIRONMENT = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_HOSTS": "catalog.example:8181"}
+TOKEN = "iceberg.catalog.token"
+REFERENCE = secret_reference("one", TOKEN)
+SECRET = "token-of-the-lake"
+
+
+def stored(**more: str) -> StoredConnector:
+    return StoredConnector.of("one", {**CONFIG, TOKEN: SECRET, **more}, None, is_paused=False)
+
+
+def test_text_has_references_and_no_secret() -> None:
+    assert stored().config[TOKEN] == REFERENCE
+    assert SECRET not in stored().to_text()
+    assert SECRET not in repr(stored())
+
+
+def test_reference_keeps_the_secret_and_a_value_replaces_it() -> None:
+    kept = StoredConnector.of("one", {**CONFIG, TOKEN: REFERENCE}, stored(), is_paused=False)
+    assert kept.values[TOKEN] == SECRET
+    changed = StoredConnector.of("one", {**CONFIG, TOKEN: "another-token"}, stored(), is_paused=False)
+    assert changed.values[TOKEN] == "another-token"
+
+
+@pytest.mark.parametrize("before", [None, StoredConnector("one", CONFIG)])
+def test_reference_without_a_secret_is_refused(before: StoredConnector | None) -> None:
+    with pytest.raises(ConfigError, match="not stored: send the value"):
+        StoredConnector.of("one", {**CONFIG, TOKEN: REFERENCE}, before, is_paused=False)
+
+
+def test_secret_that_shapes_the_dag_is_masked_and_kept() -> None:
+    key = "transforms.t.secret"
+    one = stored(**{key: "value-of-it"})
+    assert (one.config[key], shown_config("one", one.config)[key]) == ("value-of-it", secret_reference("one", key))
+    again = StoredConnector.of("one", shown_config("one", one.config), one, is_paused=False)
+    assert again.values == one.values
+
+
+def test_what_is_stored_is_read_again() -> None:
+    read = StoredConnector.from_text("one", stored().to_text())
+    assert (read.config, read.secrets) == (stored().config, {})
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"name": "one"}', '{"config": 1}', '{"config": {"a": {}}}', '{"config": {"a": null}}']
+)
+def test_variable_that_was_edited_is_a_broken_connector(text: str) -> None:
+    file = stored_file("one", text, ENVIRONMENT, set())
+    assert (file.name, file.connector, file.interval_ms) == ("one", None, 300_000)
+    assert "one of the REST API" in str(file.error)
+
+
+def test_broken_connector_keeps_its_interval() -> None:
+    text = json.dumps({"config": {"iceberg.control.commit.interval-ms": "60000"}})
+    assert stored_file("one", text, ENVIRONMENT, set()).interval_ms == 60_000
+
+
+def test_group_of_a_file_is_not_taken() -> None:
+    connector = parsed(stored(), ENVIRONMENT, set())
+    file = stored_file("one", stored().to_text(), ENVIRONMENT, set())
+    with pytest.raises(ConfigError, match="is that of a connector file"):
+        parsed(stored(), ENVIRONMENT, groups_of([file]))
+    with pytest.raises(ConfigError, match="has the group 'connect-one'"):
+        parsed(stored(**{"iceberg.connect.group-id": "connect-two"}), ENVIRONMENT, set())
+    assert connector.group_id == "connect-one"
+
+
+def test_values_are_not_looked_up_where_the_lists_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = {**ENVIRONMENT, "FLOE_CONFIG_PROVIDERS": "env", "HIDDEN": "never shown"}
+    with pytest.raises(ConfigError) as refused:
+        parsed(stored(topics="${env:HIDDEN}"), environment, set())
+    assert "never shown" not in str(refused.value)
+
+
+def test_long_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match="one made by REST may have 200"):
+        parsed(StoredConnector("a" * 201, CONFIG), ENVIRONMENT, set())
+
+
+def secret_of(path: str, key: str, values: object, connector: str = "one") -> str:
+    def lookup(name: str, _: str) -> str | None:
+        return json.dumps(values) if name == SECRETS + "one" else None
+
+    context = ProviderContext({**ENVIRONMENT}, variable=lookup)
+    return with_stored_secrets(AllowList(), connector).make(NAME, context).get(path, key)
+
+
+def test_task_gets_its_own_secret() -> None:
+    assert secret_of("one", TOKEN, {TOKEN: SECRET}) == SECRET
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "values", "connector"),
+    [
+        ("one", TOKEN, {TOKEN: SECRET}, "two"),
+        ("one", "other", {TOKEN: SECRET}, "one"),
+        ("one", TOKEN, [1], "one"),
+        ("one", "iceberg.catalog.x", {"iceberg.catalog.x": "http://evil.example"}, "one"),
+    ],
+)
+def test_other_secret_is_not_given(path: str, key: str, values: object, connector: str) -> None:
+    with pytest.raises(ValueMissing):
+        secret_of(path, key, values, connector)
