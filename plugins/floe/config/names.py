@@ -6,6 +6,7 @@ table into a path unchanged.
 
 import re
 import unicodedata
+from urllib.parse import quote
 
 REPLAY_SUFFIX = ".replay"
 
@@ -66,6 +67,15 @@ def table_problem(table: str) -> str | None:
                 f"{table[:300]!r} has a slash, a backslash, ?, #, a %-code or a control character: names become paths"
             )
     return None
+
+
+def table_uri(catalog: str, table: str) -> str:
+    """Name a table outside of its catalog, as an asset of Airflow and in lineage: ``iceberg://catalog/namespace/table``.
+
+    Characters that mean something in a URI are %-coded, so that Airflow leaves the URI as it is.
+    """
+    namespace, _, name = table.rpartition(".")
+    return f"iceberg://{'/'.join(quote(part, safe='') for part in (catalog, namespace, name))}"
 
 
 def plain_problem(text: str) -> str | None:

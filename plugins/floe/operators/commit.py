@@ -8,6 +8,7 @@ from airflow.sdk import BaseOperator
 
 from floe.config import Connector
 from floe.operators import run_log, task_context
+from floe.operators.dags.assets import alias_of, raise_events
 from floe.operators.failures import failure_of, floe_task
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.run_params import params_of
@@ -21,11 +22,23 @@ if TYPE_CHECKING:
 
 
 class CommitOperator(BaseOperator):
-    """Commit what the run's slices announced. It also runs when a writer failed, and fails at its end if one did."""
+    """Commit what the run's slices announced. It also runs when a writer failed, and fails at its end if one did.
+
+    A task that succeeds raises an event of its asset for each snapshot; Airflow takes none from a task that fails.
+    """
 
     def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._connector = connector
+
+    def prepare_for_execution(self) -> CommitOperator:
+        """Return the operator that runs: without outlets, so that Airflow does not fail it for what another DAG says of them.
+
+        ``floe.operators.dags.assets`` has the whole of it.
+        """
+        made: CommitOperator = super().prepare_for_execution()
+        made.outlets = []
+        return made
 
     @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
@@ -48,6 +61,8 @@ class CommitOperator(BaseOperator):
         status = run_log.look_up(connector, settings) if plan.positions else None
         message = RunReport(plan, report, reasons, status)
         run_log.say(message.lines())
+        self.outlets = [alias_of(self._connector)]  # events of an alias count if the task has it
+        raise_events(context["outlet_events"], self._connector, plan, report)
         return message.to_json()
 
     def _say_lag(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> None:

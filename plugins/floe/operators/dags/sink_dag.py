@@ -12,6 +12,7 @@ from floe.config import Connector, ConnectorFile
 from floe.exceptions import Retryable, Terminal
 from floe.operators import task_context
 from floe.operators.commit import CommitOperator
+from floe.operators.dags.assets import outlets_of
 from floe.operators.dags.forms import sink_form
 from floe.operators.dags.markdown import markdown, readable
 from floe.operators.failures import say_failure
@@ -68,6 +69,7 @@ def chain(connector: Connector, plan: BaseOperator) -> None:
         trigger_rule="all_done_min_one_success",
         retries=COMMIT_RETRIES,
         retry_exponential_backoff=True,
+        outlets=outlets_of(connector),
     )
     plan >> write >> commit
     # also directly, so that a failed writer does not keep the commit from what others announced
