@@ -9,6 +9,7 @@ import unicodedata
 from urllib.parse import quote
 
 REPLAY_SUFFIX = ".replay"
+TABLE_SCHEME = "iceberg://"
 
 _DAG_ID_CHARACTERS = 250
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -75,7 +76,7 @@ def table_uri(catalog: str, table: str) -> str:
     Characters that mean something in a URI are %-coded, so that Airflow leaves the URI as it is.
     """
     namespace, _, name = table.rpartition(".")
-    return f"iceberg://{'/'.join(quote(part, safe='') for part in (catalog, namespace, name))}"
+    return f"{TABLE_SCHEME}{'/'.join(quote(part, safe='') for part in (catalog, namespace, name))}"
 
 
 def plain_problem(text: str) -> str | None:

@@ -28,6 +28,7 @@ _NAMES_CODE: Final = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
+_SHAPES_DAG: Final = ("floe.dag.", "floe.schedule")
 _WRITE_PROPS: Final = "iceberg.tables.write-props."
 _SHOWN_CHARACTERS = 200
 _SHOWN = 20
@@ -52,7 +53,7 @@ def class_of(key: str) -> KeyClass:
 
 def is_lifted(key: str) -> bool:
     """Whether the operator allows runs to set ``key`` although its class does not."""
-    if names_code(key) or key == "name" or is_secret(key):
+    if names_code(key) or key == "name" or is_secret(key) or key.startswith(_SHAPES_DAG):
         return False
     lifted = parse_list(os.environ.get(LIFTED_VARIABLE, ""))
     return any(_covers(one, spelling) for one in lifted for spelling in {key, canonical(key)})
@@ -79,6 +80,8 @@ def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
             f"{shown} is of class file and names code: no run may set it, and {LIFTED_VARIABLE} does not lift it. Code is "
             "named by the operator's environment only, such as PYICEBERG_CATALOG__<NAME>__PY_IO_IMPL"
         )
+    if key.startswith(_SHAPES_DAG):
+        return f"{shown} is of class file and shapes the DAG: no run may set it. Set it in the connector file"
     if key_class is KeyClass.REPLAY:
         return (
             f"{shown} is of class replay: a run of this DAG may not set it. Trigger the connector's replay DAG, or set it in "

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
     from floe.planning.replay_plan import Replay
 
-MAX_ACTIVE_RUNS = 4
-"""Replays of one connector; each has its own plan, and the tables' ledgers keep them apart."""
-
-
 WHY_DRY = (
     ", as the run names no `ranges`, `from_time`, `to_time` or `dead_letters`. Give one of them, or `all` to replay "
     "everything shown above"
@@ -105,14 +101,15 @@ def replay_dag(connector: Connector) -> DAG:
         schedule=None,
         start_date=task_context.BEGINNING,
         catchup=False,
-        max_active_runs=MAX_ACTIVE_RUNS,
+        max_active_runs=connector.dag.max_active_replays,  # each has its own plan; the tables' ledgers keep them apart
         is_paused_upon_creation=False,
-        default_args=sink_dag.default_args(),
+        default_args=sink_dag.default_args(connector.dag),
         params=replay_form(connector),
-        tags=["floe", "replay"],
+        tags=["floe", "replay", *connector.dag.tags],
         doc_md=_doc(connector),
     ) as dag:
         sink_dag.chain(connector, PlanReplayOperator(task_id=task_context.PLAN_TASK, connector=connector))
+    sink_dag.set_access(dag, connector.dag)
     return dag
 
 

@@ -9,12 +9,14 @@ from airflow.sdk import DAG, BaseOperator
 from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction, RetryRule
 
 from floe.config import Connector, ConnectorFile
+from floe.config.sections.dag import PLAIN, DagSettings
 from floe.exceptions import Retryable, Terminal
 from floe.operators import task_context
 from floe.operators.commit import CommitOperator
 from floe.operators.dags.assets import outlets_of
 from floe.operators.dags.forms import sink_form
 from floe.operators.dags.markdown import markdown, readable
+from floe.operators.dags.schedule import airflow_schedule, shown_schedule
 from floe.operators.failures import say_failure
 from floe.operators.plan import PlanOperator
 from floe.operators.write import WriteFilesOperator
@@ -22,8 +24,6 @@ from floe.operators.write import WriteFilesOperator
 RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
 """All but Airflow's own backfill: a run reads from the position on, whatever its date."""
 
-RETRIES = 2
-RETRY_DELAY = timedelta(seconds=10)
 COMMIT_RETRIES = 5
 """With doubled delays about five minutes, beyond the retry time of each try: what was written is worth waiting for."""
 
@@ -48,16 +48,33 @@ def retry_policy() -> ExceptionRetryPolicy:
     )
 
 
-def default_args() -> dict[str, Any]:
+def default_args(settings: DagSettings = PLAIN) -> dict[str, Any]:
     """Return what all tasks have in common."""
+    places = {"pool": settings.pool, "queue": settings.queue}
     return {
-        "owner": "floe",
-        "retries": RETRIES,
-        "retry_delay": RETRY_DELAY,
+        "owner": settings.owner,
+        "retries": settings.retries,
+        "retry_delay": timedelta(milliseconds=settings.retry_delay_ms),
         "retry_policy": retry_policy(),
+        "priority_weight": settings.priority_weight,
+        "execution_timeout": _time(settings.task_timeout_ms),
         "on_failure_callback": say_failure,
         "on_retry_callback": say_failure,
+        **{name: value for name, value in places.items() if value is not None},
     }
+
+
+def set_access(dag: DAG, settings: DagSettings) -> None:
+    """Say what roles may do with a DAG, and with its runs, as Airflow's FAB auth manager reads it.
+
+    Not by the DAG's constructor: its parameter warns on each parse of what Airflow 4 may take away.
+    """
+    access: dict[str, dict[str, set[str]]] = {}
+    for role, permissions in settings.access.items():
+        access[role] = {"DAGs": set(permissions) - {"can_trigger"}}
+        if "can_trigger" in permissions:
+            access[role]["DAG Runs"] = {"can_create"}
+    dag.access_control = access or None
 
 
 def chain(connector: Connector, plan: BaseOperator) -> None:
@@ -67,7 +84,7 @@ def chain(connector: Connector, plan: BaseOperator) -> None:
         task_id=task_context.COMMIT_TASK,
         connector=connector,
         trigger_rule="all_done_min_one_success",
-        retries=COMMIT_RETRIES,
+        retries=max(COMMIT_RETRIES, connector.dag.retries),
         retry_exponential_backoff=True,
         outlets=outlets_of(connector),
     )
@@ -77,21 +94,24 @@ def chain(connector: Connector, plan: BaseOperator) -> None:
 
 
 def sink_dag(connector: Connector) -> DAG:
-    """Build the DAG of a connector: plan >> write >> commit, every commit interval."""
+    """Build the DAG of a connector: plan >> write >> commit, every commit interval or by its schedule."""
     with DAG(
         dag_id=connector.name,
         description=readable(f"{connector.source} into {connector.destination}")[:500],
-        schedule=timedelta(milliseconds=connector.commit_interval_ms),
+        schedule=airflow_schedule(connector.schedule, connector.commit_interval_ms),
         start_date=task_context.BEGINNING,
         catchup=False,
         max_active_runs=1,
         allowed_run_types=RUN_TYPES,  # type: ignore[arg-type]
-        default_args=default_args(),
+        dagrun_timeout=_time(connector.dag.run_timeout_ms),
+        is_paused_upon_creation=connector.dag.is_paused,
+        default_args=default_args(connector.dag),
         params=sink_form(),
-        tags=["floe", "sink"],
+        tags=["floe", "sink", *connector.dag.tags],
         doc_md=_doc(connector),
     ) as dag:
         chain(connector, PlanOperator(task_id=task_context.PLAN_TASK, connector=connector))
+    set_access(dag, connector.dag)
     return dag
 
 
@@ -103,10 +123,14 @@ def shown(text: str) -> str:
     return markdown(text[:_SHOWN_CHARACTERS])
 
 
+def _time(milliseconds: int | None) -> timedelta | None:
+    return None if milliseconds is None else timedelta(milliseconds=milliseconds)
+
+
 def _doc(connector: Connector) -> str:
     lines = [
-        f"**{shown(connector.source)}** into **{shown(connector.destination)}** every "
-        f"{connector.commit_interval_ms / 1000:g} s, exactly once.",
+        f"**{shown(connector.source)}** into **{shown(connector.destination)}** "
+        f"{shown(shown_schedule(connector.schedule, connector.commit_interval_ms))}, exactly once.",
         "",
         "* `plan` chooses the offsets that this run reads.",
         "* `write` reads them and writes data files, in Spark, and announces them in the control topic "
