@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator
 
 from floe.config import Connector
 from floe.operators import run_log, task_context
 from floe.operators.dags.assets import alias_of, raise_events
+from floe.operators.dags.links import ConnectorLink, ReplayLink
 from floe.operators.failures import failure_of, floe_task
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.run_params import params_of
@@ -26,6 +27,11 @@ class CommitOperator(BaseOperator):
 
     A task that succeeds raises an event of its asset for each snapshot; Airflow takes none from a task that fails.
     """
+
+    operator_extra_links: ClassVar[Any] = (ConnectorLink(), ReplayLink())
+
+    committed: Plan | None = None
+    """What this task committed, once it has; for its links."""
 
     def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -61,6 +67,7 @@ class CommitOperator(BaseOperator):
         status = run_log.look_up(connector, settings) if plan.positions else None
         message = RunReport(plan, report, reasons, status)
         run_log.say(message.lines())
+        self.committed = plan
         self.outlets = [alias_of(self._connector)]  # events of an alias count if the task has it
         raise_events(context["outlet_events"], self._connector, plan, report)
         return message.to_json()

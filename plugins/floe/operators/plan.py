@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import DownstreamTasksSkipped
@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import DownstreamTasksSkipped
 from floe.config import Connector, KeyClass
 from floe.crash_points import CrashPoint, reach
 from floe.operators import run_log, task_context
+from floe.operators.dags.links import ConnectorLink
 from floe.operators.deployment_key import deployment_key
 from floe.operators.failures import floe_task
 from floe.operators.lookup.config_values import resolved
@@ -30,6 +31,8 @@ STORE_KEY = "plan"
 
 class PlanOperator(BaseOperator):
     """Plan once per run. The plan is kept in the task state store: a retry and a cleared run see the same one."""
+
+    operator_extra_links: ClassVar[Any] = (ConnectorLink(),)
 
     def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
         super().__init__(**kwargs)
