@@ -50,8 +50,9 @@ class PlanOperator(BaseOperator):
         settings = kafka_settings(connector)
         connector = task_context.with_topics(connector, settings)
         decisions, most = Decisions.of(params), params.get("max_records")
+        _check_alone(params)
         if params.get("return_to_connect"):
-            self._hand_back(connector, settings, params)
+            self._hand_back(connector, settings)
             raise rest_skipped()
         if params.get("dry_run"):
             deployment = deployment_key()
@@ -88,13 +89,9 @@ class PlanOperator(BaseOperator):
         for taken in report.tables:
             self.log.info("taken over: %s", taken)
 
-    def _hand_back(self, connector: Connector, settings: KafkaSettings, params: Mapping[str, Any]) -> None:
-        from floe.model.exceptions import PlanRefused
+    def _hand_back(self, connector: Connector, settings: KafkaSettings) -> None:
         from floe.takeover.hand_back import hand_back
 
-        if params.get("takeover") or params.get("dry_run"):
-            msg = "return_to_connect cannot be combined with takeover or dry_run. Nothing was done. Set it alone"
-            raise PlanRefused(msg, code="FLOE-112")
         report = hand_back(connector, settings)
         for table, snapshot_id in report.tables.items():
             self.log.info("returned to Kafka Connect: table %s, snapshot %s", table, snapshot_id)
@@ -126,6 +123,20 @@ class PlanOperator(BaseOperator):
 
         status = run_log.look_up(connector, settings) if plan.positions else None
         run_log.say(plan_lines(plan, status))
+
+
+def _check_alone(params: Mapping[str, Any]) -> None:
+    """Raise PlanRefused for a takeover, or a return, beside what it would pass over."""
+    from floe.model.exceptions import PlanRefused
+
+    moves = [name for name in ("start_at", "skip_to") if params.get(name)]
+    for name, others in (
+        ("return_to_connect", [*(one for one in ("takeover", "dry_run") if params.get(one)), *moves]),
+        ("takeover", moves),
+    ):
+        if params.get(name) and others:
+            msg = f"{name} cannot be combined with {' or '.join(others)}. Nothing was done. Set it alone"
+            raise PlanRefused(msg, code="FLOE-112")
 
 
 def rest_skipped() -> DownstreamTasksSkipped:

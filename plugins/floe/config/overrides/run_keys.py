@@ -6,14 +6,20 @@ end means any rest. Keys that name code are never allowed, nor are secrets and t
 
 import os
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
 
+from floe.config.keys.key import Status
 from floe.config.keys.key_class import KeyClass
 from floe.config.keys.lookup import canonical, find, nearest
+from floe.config.keys.table import KEYS
 from floe.config.keys.values import parse_list
 from floe.config.secrets.detection import is_reference, is_secret
+from floe.config.secrets.detection import shown as without_secret
 from floe.config.sections.table_properties import run_problem
+
+if TYPE_CHECKING:
+    from floe.config.connector import Connector
 
 LIFTED_VARIABLE: Final = "FLOE_OVERRIDABLE_KEYS"
 
@@ -57,6 +63,16 @@ def is_lifted(key: str) -> bool:
         return False
     lifted = parse_list(os.environ.get(LIFTED_VARIABLE, ""))
     return any(_covers(one, spelling) for one in lifted for spelling in {key, canonical(key)})
+
+
+def settable_keys(connector: "Connector", allowed: KeyClass) -> Iterator[tuple[str, str]]:
+    """Yield the keys by name that a run may set, each with its present value, empty where it has none; never a secret."""
+    for entry in KEYS:
+        name = entry.name
+        if entry.status is not Status.SUPPORTED or entry.is_pattern or not allowed.permits(entry.key_class):
+            continue
+        value = connector.properties.get(name, entry.default or "")
+        yield name, without_secret(name, value)[:_SHOWN_CHARACTERS]
 
 
 def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:

@@ -106,7 +106,7 @@ def sink_dag(connector: Connector) -> DAG:
         dagrun_timeout=_time(connector.dag.run_timeout_ms),
         is_paused_upon_creation=connector.dag.is_paused,
         default_args=default_args(connector.dag),
-        params=sink_form(),
+        params=sink_form(connector),
         tags=["floe", "sink", *connector.dag.tags],
         doc_md=_doc(connector),
     ) as dag:
