@@ -70,6 +70,7 @@ def import_error(files: Iterable[ConnectorFile]) -> str | None:
 def _dag(file: ConnectorFile, dag_id: str, schedule: Any, *, is_paused: bool) -> DAG:
     with DAG(
         dag_id=dag_id,
+        dag_display_name=f"⚠ {dag_id}",
         description=f"⚠ {readable(file.path.name)} is broken"[:500],
         schedule=schedule,
         start_date=task_context.BEGINNING,

@@ -55,6 +55,16 @@ def connector_page(dag_id: str) -> str:
     return f"{PAGE}#/connectors/{quote(dag_id.removesuffix(REPLAY_SUFFIX), safe='')}"
 
 
+def page_link(connector: str) -> str:
+    """Return the Markdown of a link to the page of a connector."""
+    return f"[Its page]({connector_page(connector)}) shows its lag, tables and control topic"
+
+
+def dag_link(dag_id: str) -> str:
+    """Return the Markdown of a link to a DAG in Airflow's UI."""
+    return f"[`{dag_id}`](dags/{quote(dag_id, safe='')})"
+
+
 def replay_page(plan: Plan) -> str:
     """Return the address of the replay form for the offsets of a plan: of one topic, as the form is; the one with the most.
 

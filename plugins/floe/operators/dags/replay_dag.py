@@ -11,6 +11,7 @@ from floe.config.names import REPLAY_SUFFIX
 from floe.operators import task_context
 from floe.operators.dags import sink_dag
 from floe.operators.dags.forms import replay_form
+from floe.operators.dags.links import dag_link, page_link
 from floe.operators.dags.markdown import readable
 from floe.operators.failures import floe_task
 from floe.operators.lookup.config_values import resolved
@@ -116,8 +117,8 @@ def replay_dag(connector: Connector) -> DAG:
 def _doc(connector: Connector) -> str:
     return "\n".join(
         [
-            f"Reads offsets or times of **{sink_dag.shown(connector.source)}** again that `{connector.name}` has read "
-            f"before, into **{sink_dag.shown(connector.destination)}**, exactly once. It commits no offsets, so it may run "
+            f"Reads offsets or times of **{sink_dag.shown(connector.source)}** again that {dag_link(connector.name)} has "
+            f"read before, into **{sink_dag.shown(connector.destination)}**, exactly once. It commits no offsets, so it may run "
             f"beside `{connector.name}` and beside other replays.",
             "",
             "* `skip` adds the rows that a table does not contain: triggering it twice adds nothing.",
@@ -127,7 +128,7 @@ def _doc(connector: Connector) -> str:
             "* Clearing a run and running it again is always safe: it keeps its plan and its identity.",
             "* `dry_run` prints what would be written.",
             "",
-            sink_dag.HELP,
+            f"{page_link(connector.name)}. {sink_dag.HELP}",
             "",  # Airflow takes a text that ends in .md for a path
         ]
     )

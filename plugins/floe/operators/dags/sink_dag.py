@@ -9,12 +9,14 @@ from airflow.sdk import DAG, BaseOperator
 from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction, RetryRule
 
 from floe.config import Connector, ConnectorFile
+from floe.config.names import REPLAY_SUFFIX
 from floe.config.sections.dag import PLAIN, DagSettings
 from floe.exceptions import Retryable, Terminal
 from floe.operators import task_context
 from floe.operators.commit import CommitOperator
 from floe.operators.dags.assets import outlets_of
 from floe.operators.dags.forms import sink_form
+from floe.operators.dags.links import dag_link, page_link
 from floe.operators.dags.markdown import markdown, readable
 from floe.operators.dags.schedule import airflow_schedule, shown_schedule
 from floe.operators.failures import say_failure
@@ -135,14 +137,14 @@ def _doc(connector: Connector) -> str:
         "* `plan` chooses the offsets that this run reads.",
         "* `write` reads them and writes data files, in Spark, and announces them in the control topic "
         f"`{connector.control_topic}`.",
-        "* `commit` adds one snapshot to each table, then commits the offsets in Kafka.",
+        "* `commit` adds one snapshot to each table, commits the offsets in Kafka, and raises an event of each table's asset.",
         "",
         f"Clearing and running again is always safe. The consumer group is `{connector.group_id}`.",
         "",
         "Airflow's own backfill is refused: a run reads from the committed offsets on, whatever its date. To read offsets or "
-        f"times again, trigger `{connector.name}.replay`.",
+        f"times again, trigger {dag_link(connector.name + REPLAY_SUFFIX)}.",
         "",
-        HELP,
+        f"{page_link(connector.name)}. {HELP}",
         *(f"\n⚠ {markdown(warning)}" for warning in connector.warnings[:_SHOWN_WARNINGS]),
         "",  # Airflow takes a text that ends in .md for a path
     ]

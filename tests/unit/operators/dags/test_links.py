@@ -69,3 +69,11 @@ def test_link_of_too_many_partitions_names_none() -> None:
     ranges = [OffsetRange("t", "id", p, 0, 1) for p in range(MAX_PARTITIONS + 1)]
     assert wanted(replay_page(plan_of(*ranges))) == {"topic": "t"}
     assert replay_page(plan_of()) == "floe/page/#/connectors/pizzas/replay"
+
+
+def test_docs_of_each_dag_lead_to_the_other_and_to_the_page() -> None:
+    one = parse_connector({**MINIMAL, "name": "a_ü.b"})
+    sink, replay = (dag.doc_md or "" for dag in (sink_dag(one), replay_dag(one)))
+    assert "[`a_ü.b.replay`](dags/a_%C3%BC.b.replay)" in sink
+    assert "[`a_ü.b`](dags/a_%C3%BC.b)" in replay
+    assert all("[Its page](floe/page/#/connectors/a_%C3%BC.b)" in doc for doc in (sink, replay))
