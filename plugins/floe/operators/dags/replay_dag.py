@@ -118,8 +118,8 @@ def _doc(connector: Connector) -> str:
     return "\n".join(
         [
             f"Reads offsets or times of **{sink_dag.shown(connector.source)}** again that {dag_link(connector.name)} has "
-            f"read before, into **{sink_dag.shown(connector.destination)}**, exactly once. It commits no offsets, so it may run "
-            f"beside `{connector.name}` and beside other replays.",
+            f"read before, into **{sink_dag.shown(connector.destination)}**, exactly once. It commits no offsets, so it may "
+            f"run beside `{connector.name}` and beside other replays.",
             "",
             "* `skip` adds the rows that a table does not contain: triggering it twice adds nothing.",
             "* `replace` removes the rows of the range and writes them again; triggering it twice changes nothing more.",

@@ -137,7 +137,8 @@ def _doc(connector: Connector) -> str:
         "* `plan` chooses the offsets that this run reads.",
         "* `write` reads them and writes data files, in Spark, and announces them in the control topic "
         f"`{connector.control_topic}`.",
-        "* `commit` adds one snapshot to each table, commits the offsets in Kafka, and raises an event of each table's asset.",
+        "* `commit` adds one snapshot to each table, commits the offsets in Kafka, and raises an event of each table's "
+        "asset.",
         "",
         f"Clearing and running again is always safe. The consumer group is `{connector.group_id}`.",
         "",
