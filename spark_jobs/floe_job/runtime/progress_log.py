@@ -57,7 +57,7 @@ class ProgressLog:
 
 
 def progress_line(slice_: Slice, done: int, tasks: int, seconds: float) -> str:
-    """Say how far a slice is after some seconds, and when it may end, judged by the tasks that have ended."""
+    """Say how far a slice is after some seconds, and when it may end, by the tasks that have ended."""
     text = f"{done} of {tasks} tasks done, of {slice_.records:,} offsets, after {seconds:.0f} s"
     if not done:
         return text
