@@ -15,12 +15,10 @@ from floe.operators.deployment_key import deployment_key
 from floe.operators.failures import floe_task
 from floe.operators.lookup.config_values import resolved
 from floe.operators.lookup.kafka_settings import kafka_settings
-from floe.operators.run_params import params_of
+from floe.operators.run_params import check_alone, params_of
 from floe.operators.stored_plan import RunPlan, opened, sealed, warn_without_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from airflow.sdk import Context
 
     from floe.kafka.settings import KafkaSettings
@@ -50,7 +48,7 @@ class PlanOperator(BaseOperator):
         settings = kafka_settings(connector)
         connector = task_context.with_topics(connector, settings)
         decisions, most = Decisions.of(params), params.get("max_records")
-        _check_alone(params)
+        check_alone(params)
         if params.get("return_to_connect"):
             self._hand_back(connector, settings)
             raise rest_skipped()
@@ -123,20 +121,6 @@ class PlanOperator(BaseOperator):
 
         status = run_log.look_up(connector, settings) if plan.positions else None
         run_log.say(plan_lines(plan, status))
-
-
-def _check_alone(params: Mapping[str, Any]) -> None:
-    """Raise PlanRefused for a takeover, or a return, beside what it would pass over."""
-    from floe.model.exceptions import PlanRefused
-
-    moves = [name for name in ("start_at", "skip_to") if params.get(name)]
-    for name, others in (
-        ("return_to_connect", [*(one for one in ("takeover", "dry_run") if params.get(one)), *moves]),
-        ("takeover", moves),
-    ):
-        if params.get(name) and others:
-            msg = f"{name} cannot be combined with {' or '.join(others)}. Nothing was done. Set it alone"
-            raise PlanRefused(msg, code="FLOE-112")
 
 
 def rest_skipped() -> DownstreamTasksSkipped:

@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 from airflow.sdk import Param
 from airflow.sdk.definitions.param import ParamsDict
+from airflow.sdk.exceptions import ParamValidationError
 
 from floe.config import Connector, KeyClass, parse_connector
 from floe.exceptions import Terminal
+from floe.model.exceptions import PlanRefused
 from floe.operators import task_context
 from floe.operators.dags.forms import replay_form, sink_form
 from floe.operators.exceptions import ParamsRefused
-from floe.operators.run_params import OLD_NAMES, checked, params_of
+from floe.operators.run_params import OLD_NAMES, check_alone, checked, params_of
 from tests.support.connectors import MINIMAL
 
 
@@ -154,3 +156,26 @@ def test_keys_of_config_are_one_line_of_the_log(caplog: pytest.LogCaptureFixture
         task_context.with_params(connector(), {"config": {name: "counts", "tasks.max": 2}}, KeyClass.LIVE)
     (line,) = [record.getMessage() for record in caplog.records if "overrides" in record.getMessage()]
     assert line.splitlines() == [f"this run overrides: {name!r}, tasks.max"]
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"return_to_connect": True, "takeover": True}, "return_to_connect cannot be combined with takeover"),
+        ({"return_to_connect": True, "dry_run": True}, "return_to_connect cannot be combined with dry_run"),
+        ({"return_to_connect": True, "skip_to": {"t": 1}}, "return_to_connect cannot be combined with skip_to"),
+        ({"takeover": True, "start_at": {"t": 1}}, "takeover cannot be combined with start_at"),
+    ],
+)
+def test_params_that_would_be_passed_over_are_refused(params: dict[str, Any], words: str) -> None:
+    with pytest.raises(PlanRefused, match=f"{words}. Nothing was done"):
+        check_alone(params)
+    for name in params:
+        check_alone({name: params[name], "dry_run": params.get("dry_run") if name == "dry_run" else False})
+
+
+@pytest.mark.parametrize("value", ["latest", {"t-0": -1}, {"t-0": [1]}, {"t-0": 1.5}, [1]], ids=str)
+def test_form_refuses_offsets_of_another_type(value: object) -> None:
+    for name in ("start_at", "skip_to"):
+        with pytest.raises(ParamValidationError, match=r"is not of type|less than the minimum|not valid"):
+            FORM[name].resolve(value)
