@@ -8,7 +8,7 @@ from airflow.sdk import BaseOperator
 
 from floe.config import Connector
 from floe.operators import run_log, task_context
-from floe.operators.dags.assets import alias_of, raise_events
+from floe.operators.dags.assets import alias_of, keep_events, raise_events
 from floe.operators.dags.links import ConnectorLink, ReplayLink
 from floe.operators.failures import failure_of, floe_task
 from floe.operators.lookup.kafka_settings import kafka_settings
@@ -18,6 +18,7 @@ from floe.operators.stored_plan import announced_slices, pulled
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from floe.commit.run_commit import CommitReport
     from floe.kafka.settings import KafkaSettings
     from floe.model.plan import Plan
 
@@ -25,13 +26,16 @@ if TYPE_CHECKING:
 class CommitOperator(BaseOperator):
     """Commit what the run's slices announced. It also runs when a writer failed, and fails at its end if one did.
 
-    A task that succeeds raises an event of its asset for each snapshot; Airflow takes none from a task that fails.
+    A task that succeeds raises an event of its asset for each snapshot. Airflow takes none from a task that fails: its events
+    are kept for the plan of the next run.
     """
 
     operator_extra_links: ClassVar[Any] = (ConnectorLink(), ReplayLink())
 
     committed: Plan | None = None
     """What this task committed, once it has; for its links."""
+
+    _landed: tuple[Plan, CommitReport] | None = None
 
     def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -59,7 +63,11 @@ class CommitOperator(BaseOperator):
         failure = failure_of(context, task_context.WRITE_TASK)
         try:
             params = params_of(context) if plan.is_replay else {}
-            report = Committer.open(plan, connector, settings, key).commit(announced, failure, params)
+            committer = Committer.open(plan, connector, settings, key)
+            try:
+                report = committer.commit(announced, failure, params)
+            finally:
+                self._landed = plan, committer.landed
         except CommitError:
             self._say_lag(plan, connector, settings)
             raise
@@ -72,6 +80,11 @@ class CommitOperator(BaseOperator):
         raise_events(context["outlet_events"], self._connector, plan, report)
         return message.to_json()
 
+    def keep_landed(self) -> None:
+        """Keep the events of what was committed before the task failed."""
+        if self._landed is not None:
+            keep_events(self._connector, *self._landed)
+
     def _say_lag(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
         """Log the lag of a failed run, before its error."""
         from floe.status.summary import info, lag_lines
@@ -79,3 +92,10 @@ class CommitOperator(BaseOperator):
         status = run_log.look_up(connector, settings) if plan.positions else None
         if status is not None:
             run_log.say(map(info, lag_lines(status)))
+
+
+def keep_landed(context: Context) -> None:
+    """Keep the events of a commit that has failed. For Airflow to call: not before a retry, which raises them."""
+    operator = context["task"]
+    if isinstance(operator, CommitOperator):
+        operator.keep_landed()

@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import DownstreamTasksSkipped
 from floe.config import Connector, KeyClass
 from floe.crash_points import CrashPoint, reach
 from floe.operators import run_log, task_context
+from floe.operators.dags.assets import alias_of, raise_kept
 from floe.operators.dags.links import ConnectorLink
 from floe.operators.deployment_key import deployment_key
 from floe.operators.failures import floe_task
@@ -68,6 +69,8 @@ class PlanOperator(BaseOperator):
         settings = kafka_settings(connector)
         self._show(plan, connector, settings)
         work_left = open_plan(plan, connector, settings, key)
+        if raise_kept(context["outlet_events"], self._connector):
+            self.outlets = [alias_of(self._connector)]
         if not plan.slices and plan.left_out:
             raise left_out(plan.left_out, settings.source, settings.origin)
         if not plan.slices:

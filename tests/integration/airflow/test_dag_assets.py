@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
+from floe.model.ledger_codec import property_name
 from tests.support.airflow import Deployment
 
 
@@ -61,3 +64,30 @@ def test_commit_raises_event_and_starts_a_dag_behind(
     assert rest.wait_for_run(behind.connector.name, triggered["dag_run_id"]) == "success"
     nodes = rest.call("GET", f"/ui/dependencies?node_id=dag:{orders.connector.name}")["nodes"]
     assert {f"dag:{behind.connector.name}", uri} <= {node[key] for node in nodes for key in ("id", "label")}
+
+
+@pytest.mark.full
+def test_failed_run_raises_its_events_with_the_next_plan(
+    deployment: Deployment, topic: Callable[..., str], tmp_path: Path
+) -> None:
+    good, bad = (f"db.t{uuid.uuid4().hex[:8]}" for _ in range(2))
+    uri = f"iceberg://test/{good.replace('.', '/')}"
+    orders = deployment.add(topic(1), tmp_path, **{"iceberg.tables": f"{good},{bad}", "floe.schedule": "manual"})
+    deployment.dag(orders.connector.name)
+    orders.produce({"id": i} for i in range(10))
+    assert deployment.run(orders).state == "success"
+    with orders.table(bad).transaction() as change:
+        change.set_properties({property_name(orders.connector.group_id, "main"): "broken"})
+    orders.produce({"id": i} for i in range(10, 30))
+
+    failed = deployment.run(orders)
+    before = events(deployment, uri)
+    deployment.run(orders)
+
+    assert failed.tasks["commit"] == "failed"
+    assert [event["extra"]["rows"] for event in before] == [10]
+    raised = events(deployment, uri)
+    assert [event["extra"]["rows"] for event in raised] == [10, 20]
+    assert [event["source_task_id"] for event in raised] == ["commit", "plan"]
+    newest = orders.table(good).current_snapshot()
+    assert newest is not None and raised[1]["extra"]["snapshot_id"] == str(newest.snapshot_id)

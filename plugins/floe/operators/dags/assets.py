@@ -7,12 +7,13 @@ ends with an alias alone: an event is raised for each snapshot that the run adds
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, AssetAlias
 
-from floe.config.names import table_uri
+from floe.config.names import TABLE_SCHEME, table_uri
 
 if TYPE_CHECKING:
     from airflow.sdk.types import OutletEventAccessorsProtocol
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from floe.model.plan import Plan
 
 ALIAS_PREFIX = "floe."
+KEPT = "floe.events."
+"""How the names of the Airflow variables begin that keep events of failed commits."""
+
+MAX_KEPT = 200
+"""Events of failed commits that are kept, the newest."""
 
 MAX_RANGES = 100
 """Ranges of offsets in one event."""
@@ -44,25 +50,27 @@ def outlets_of(connector: Connector) -> list[Asset | AssetAlias]:
     return [*(Asset(uri) for uri in dict.fromkeys(uris) if _fits(uri)), alias_of(connector)]
 
 
-def raise_events(events: OutletEventAccessorsProtocol, connector: Connector, plan: Plan, report: CommitReport) -> None:
+def raise_events(
+    accessors: OutletEventAccessorsProtocol, connector: Connector, plan: Plan, report: CommitReport
+) -> None:
     """Raise an event for each snapshot of a run on the connector's branches.
 
     ``connector``: as its file says. A replay into another branch raises none.
     """
-    accessor = events[alias_of(connector)]
-    for committed, announcement in _snapshots(connector, report):
-        uri = table_uri(connector.catalog.name, committed.table_files.table)
-        if _fits(uri):
-            accessor.add(Asset(uri), extra=_extra(connector, plan, committed, announcement))
+    accessor = accessors[alias_of(connector)]
+    for event in events_of(connector, plan, report):
+        accessor.add(Asset(event["uri"]), extra=event["extra"])
 
 
-def _snapshots(connector: Connector, report: CommitReport) -> Iterator[tuple[TableCommit, Announcement]]:
+def events_of(connector: Connector, plan: Plan, report: CommitReport) -> Iterator[dict[str, Any]]:
+    """Yield the events of a run as JSON: the URI of the table, and what Airflow calls extra."""
     announced = {id(files): one for one in report.announcements for files in one.all_table_files}
     for committed in report.committed:
         files = committed.table_files
+        uri = table_uri(connector.catalog.name, files.table)
         is_own = files.branch == (connector.table(files.table).branch or "main")
-        if committed.snapshot_id is not None and is_own:
-            yield committed, announced[id(files)]
+        if committed.snapshot_id is not None and is_own and _fits(uri):
+            yield {"uri": uri, "extra": _extra(connector, plan, committed, announced[id(files)])}
 
 
 def _extra(connector: Connector, plan: Plan, committed: TableCommit, announcement: Announcement) -> dict[str, Any]:
@@ -83,6 +91,53 @@ def _extra(connector: Connector, plan: Plan, committed: TableCommit, announcemen
         "more_ranges": max(len(ranges) - MAX_RANGES, 0),
         "valid_through": None if through is None else through.isoformat(),
     }
+
+
+# -- events of tasks that failed --------------------------------------------------------------------------------------
+
+
+def keep_events(connector: Connector, plan: Plan, report: CommitReport) -> None:
+    """Keep the events of a commit that failed for the plan of the next run, as Airflow takes none from a failed task.
+
+    So tables behind which another one refuses its rows still start the DAGs that wait for them.
+    """
+    from airflow.sdk import Variable
+
+    found = list(events_of(connector, plan, report))
+    if found:
+        name = KEPT + connector.name
+        kept = [*_kept(Variable.get(name, default=None)), *found][-MAX_KEPT:]
+        Variable.set(name, json.dumps(kept))
+
+
+def raise_kept(accessors: OutletEventAccessorsProtocol, connector: Connector) -> bool:
+    """Raise the events that a failed commit left, and forget them; return whether there were any."""
+    from airflow.sdk import Variable
+
+    name = KEPT + connector.name
+    text = Variable.get(name, default=None)
+    if text is None:
+        return False
+    accessor = accessors[alias_of(connector)]
+    for event in _kept(text):
+        accessor.add(Asset(event["uri"]), extra=event["extra"])
+    Variable.delete(name)
+    return True
+
+
+def _kept(text: object) -> list[dict[str, Any]]:
+    """Return the events of a variable. It is input: others may edit it."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else []
+    except (ValueError, RecursionError):
+        found = []
+    return [one for one in found if _is_event(one)] if isinstance(found, list) else []
+
+
+def _is_event(one: object) -> bool:
+    if not isinstance(one, dict) or one.keys() != {"uri", "extra"} or not isinstance(one["extra"], dict):
+        return False
+    return isinstance(one["uri"], str) and one["uri"].startswith(TABLE_SCHEME) and _fits(one["uri"])
 
 
 def _fits(uri: str) -> bool:

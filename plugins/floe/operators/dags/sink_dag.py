@@ -13,7 +13,7 @@ from floe.config.names import REPLAY_SUFFIX
 from floe.config.sections.dag import PLAIN, DagSettings
 from floe.exceptions import Retryable, Terminal
 from floe.operators import task_context
-from floe.operators.commit import CommitOperator
+from floe.operators.commit import CommitOperator, keep_landed
 from floe.operators.dags.assets import outlets_of
 from floe.operators.dags.forms import sink_form
 from floe.operators.dags.links import dag_link, page_link
@@ -89,6 +89,7 @@ def chain(connector: Connector, plan: BaseOperator) -> None:
         retries=max(COMMIT_RETRIES, connector.dag.retries),
         retry_exponential_backoff=True,
         outlets=outlets_of(connector),
+        on_failure_callback=[say_failure, keep_landed],
     )
     plan >> write >> commit
     # also directly, so that a failed writer does not keep the commit from what others announced

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from airflow.sdk import Asset, AssetAlias
+from airflow.sdk import Asset, AssetAlias, Variable
 from airflow.sdk.execution_time.context import OutletEventAccessors
 from airflow.sdk.execution_time.task_runner import _build_asset_profiles, _serialize_outlet_events
 
@@ -21,10 +21,11 @@ from floe.model.accounting import TableCounts
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange
-from floe.operators.commit import CommitOperator
-from floe.operators.dags.assets import MAX_RANGES, outlets_of, raise_events
+from floe.operators.commit import CommitOperator, keep_landed
+from floe.operators.dags.assets import MAX_KEPT, MAX_RANGES, keep_events, outlets_of, raise_events, raise_kept
 from floe.operators.dags.replay_dag import replay_dag
 from floe.operators.dags.sink_dag import sink_dag
+from floe.operators.failures import say_failure
 from tests.support.connectors import MINIMAL
 
 NOW = datetime(2026, 5, 1, 12, 30, tzinfo=UTC)
@@ -156,6 +157,74 @@ def test_snapshot_on_branch_of_replay_raises_no_event() -> None:
 def test_many_ranges_are_cut_and_counted() -> None:
     (event,) = events_of(report_of((files_of("rpc.pizzas", ranges=MAX_RANGES), 1)))
     assert (len(event["extra"]["ranges"]), event["extra"]["more_ranges"]) == (MAX_RANGES, MAX_RANGES)
+
+
+# -- events of commits that failed --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def variables(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Airflow's variables, stood in for."""
+    kept: dict[str, str] = {}
+    monkeypatch.setattr(Variable, "get", lambda key, default: kept.get(key, default))
+    monkeypatch.setattr(Variable, "set", lambda key, value: kept.update({key: value}))
+    monkeypatch.setattr(Variable, "delete", kept.pop)
+    return kept
+
+
+def test_events_of_failed_commit_are_raised_by_the_next_plan(variables: dict[str, str]) -> None:
+    one, report = connector(), report_of((files_of("rpc.pizzas"), 1), (files_of("rpc.b"), None))
+    keep_events(one, PLAN, report)
+    keep_events(one, PLAN, report_of((files_of("rpc.pizzas"), 2)))
+    assert list(variables) == ["floe.events.pizzas"]
+    accessors = OutletEventAccessors()
+    assert raise_kept(accessors, one)
+    found = list(_serialize_outlet_events(accessors))
+    assert [event["extra"]["snapshot_id"] for event in found] == ["1", "2"]
+    assert [event["dest_asset_key"]["uri"] for event in found] == ["iceberg://demo/rpc/pizzas"] * 2
+    assert variables == {}
+    assert not raise_kept(accessors, one)
+
+
+def test_commit_that_landed_nothing_keeps_nothing(variables: dict[str, str]) -> None:
+    keep_events(connector(), PLAN, CommitReport(done=False))
+    operator = CommitOperator(task_id="commit", connector=connector())
+    keep_landed({"task": operator})  # type: ignore[typeddict-item]
+    keep_landed({"task": object()})  # type: ignore[typeddict-item]
+    assert variables == {}
+
+
+def test_at_most_so_many_events_are_kept(variables: dict[str, str]) -> None:
+    for snapshot in range(1, MAX_KEPT + 3):
+        keep_events(connector(), PLAN, report_of((files_of("rpc.pizzas"), snapshot)))
+    accessors = OutletEventAccessors()
+    raise_kept(accessors, connector())
+    found = [event["extra"]["snapshot_id"] for event in _serialize_outlet_events(accessors)]
+    assert (len(found), found[0], found[-1]) == (MAX_KEPT, "3", str(MAX_KEPT + 2))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "7",
+        "[" * 100_000,
+        '[7, {"uri": "s3://x", "extra": {}}, {"uri": "iceberg://a/b/c"}, {"uri": 1, "extra": {}}]',
+        '[{"uri": "iceberg://a/b/c", "extra": []}]',
+    ],
+    ids=lambda text: text[:20],
+)
+def test_variable_that_others_edited_raises_nothing_foreign(variables: dict[str, str], text: str) -> None:
+    variables["floe.events.pizzas"] = text
+    accessors = OutletEventAccessors()
+    assert raise_kept(accessors, connector())
+    assert list(_serialize_outlet_events(accessors)) == []
+
+
+def test_commit_keeps_its_events_when_airflow_gives_up() -> None:
+    callbacks = sink_dag(connector()).get_task("commit").on_failure_callback
+    assert list(callbacks) == [say_failure, keep_landed]  # type: ignore[arg-type]
 
 
 def test_airflow_takes_outlets_from_the_task_that_ran() -> None:
