@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
@@ -30,7 +30,7 @@ class CommitOperator(BaseOperator):
     are kept for the plan of the next run.
     """
 
-    operator_extra_links: ClassVar[Any] = (ConnectorLink(), ReplayLink())
+    operator_extra_links = (ConnectorLink(), ReplayLink())
 
     committed: Plan | None = None
     """What this task committed, once it has; for its links."""

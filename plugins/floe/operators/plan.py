@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import DownstreamTasksSkipped
@@ -31,7 +31,7 @@ STORE_KEY = "plan"
 class PlanOperator(BaseOperator):
     """Plan once per run. The plan is kept in the task state store: a retry and a cleared run see the same one."""
 
-    operator_extra_links: ClassVar[Any] = (ConnectorLink(),)
+    operator_extra_links = (ConnectorLink(),)
 
     def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
         super().__init__(**kwargs)

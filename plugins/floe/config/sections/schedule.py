@@ -117,7 +117,8 @@ def _cron_problem(text: str) -> str | None:
         return f"Not a cron expression; {_WAYS}"
     if importlib.util.find_spec("croniter") is None:
         return None  # a file is checked by a bare Python; Airflow, which has it, checks the file again
-    from croniter import CroniterBadCronError, CroniterBadDateError, croniter  # few connectors need it
+    # not at the top: few connectors need it
+    from croniter import CroniterBadCronError, CroniterBadDateError, croniter  # type: ignore[import-untyped]
 
     try:
         croniter(text, datetime(2024, 1, 1, tzinfo=UTC)).get_next(datetime)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
@@ -71,7 +72,7 @@ def set_access(dag: DAG, settings: DagSettings) -> None:
 
     Not by the DAG's constructor: its parameter warns on each parse of what Airflow 4 may take away.
     """
-    access: dict[str, dict[str, set[str]]] = {}
+    access: dict[str, dict[str, Collection[str]]] = {}
     for role, permissions in settings.access.items():
         access[role] = {"DAGs": set(permissions) - {"can_trigger"}}
         if "can_trigger" in permissions:
