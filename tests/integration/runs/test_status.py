@@ -208,7 +208,7 @@ def connection(broker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def commit(pizzas: Pipeline, plan: Plan) -> dict[str, Any]:
     return CommitOperator(task_id="commit", connector=pizzas.connector).execute(
         {"ti": TaskInstance(plan), "outlet_events": OutletEventAccessors()}
-    )  # type: ignore[arg-type]
+    )
 
 
 @pytest.mark.usefixtures("connection")

@@ -126,7 +126,7 @@ def test_worker_file_alone_brings_records_into_the_table(
     write.execute({"ti": TaskInstance(plan)})  # type: ignore[arg-type]
     CommitOperator(task_id="commit", connector=pizzas.connector).execute(
         {"ti": Announced(plan), "outlet_events": OutletEventAccessors()}
-    )  # type: ignore[arg-type]
+    )
     assert pizzas.column("id") == list(range(100))
 
 
