@@ -55,15 +55,17 @@ def _write(spark: Any, request: JobRequest, slice_: Slice) -> str:
     """Write one slice within its time limit; return its id."""
     # not at the top: in a submitted job, the driver imports them while Spark starts
     from floe_job.driver.slice_job import SliceJob, write_slice
+    from floe_job.runtime.progress_log import ProgressLog
     from floe_job.runtime.spark_jobs import SparkJobs
     from floe_job.runtime.time_limit import TimeLimit
 
     jobs = SparkJobs(spark)
     job = SliceJob(request.plan, slice_, request.connector, request.settings, request.key)
     timeout_ms = request.connector.write_timeout_ms
-    if timeout_ms is not None:
-        return TimeLimit(timeout_ms, slice_, jobs).run(partial(write_slice, job, jobs.run)).slice_id
-    return write_slice(job, jobs.run).slice_id
+    with ProgressLog(jobs, slice_):
+        if timeout_ms is not None:
+            return TimeLimit(timeout_ms, slice_, jobs).run(partial(write_slice, job, jobs.run)).slice_id
+        return write_slice(job, jobs.run).slice_id
 
 
 def _raised(failures: Sequence[tuple[str, FloeError]]) -> FloeError:

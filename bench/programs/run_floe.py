@@ -15,6 +15,7 @@ from typing import Any
 os.environ.setdefault("AIRFLOW__CORE__UNIT_TEST_MODE", "False")
 
 from airflow.sdk import DAG
+from airflow.sdk.execution_time.context import OutletEventAccessors
 
 from floe.config import parse_connector
 from floe.operators.commit import CommitOperator
@@ -63,13 +64,14 @@ def main(argv: list[str]) -> None:
     sys.stdin.readline()
     instance = TaskInstance()
     params = {"max_records": int(argv[2])} if len(argv) > 2 else {}
-    form = sink_form()
+    form = sink_form(connector)
     context: Any = {
         "ti": instance,
         "params": params,
         "task_state_store": Store(),
         "dag": DAG("bench", params=form),
         "dag_run": SimpleNamespace(conf=None),
+        "outlet_events": OutletEventAccessors(),
     }
     began = time.perf_counter()
     seconds = {}

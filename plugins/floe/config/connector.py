@@ -8,8 +8,10 @@ from floe.config.converters.base import ConverterSpec
 from floe.config.properties import Properties
 from floe.config.secrets.detection import is_secret, reference
 from floe.config.sections.catalog import CatalogSpec
+from floe.config.sections.dag import DagSettings
 from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.routing import Routing
+from floe.config.sections.schedule import Schedule
 from floe.config.sections.schema_rules import SchemaRules
 from floe.config.sections.table_template import may_name
 from floe.config.sections.tables import Tables, TableSettings
@@ -53,6 +55,8 @@ class Connector:
     catalog: CatalogSpec
     control_topic: str
     commit_interval_ms: int
+    schedule: Schedule
+    dag: DagSettings
     commit_timeout_ms: int
     commit_threads: int
     group_id: str

@@ -15,6 +15,7 @@ from floe.config.identity import DEFAULT_INTERVAL_MS, UNKNOWN, Identity, identit
 from floe.config.names import legal_name
 from floe.config.parser import parse_connector
 from floe.config.providers.operator_settings import OperatorSettings
+from floe.config.sections.schedule import INTERVAL, Schedule
 from floe.config.worker.defaults import with_defaults
 
 FOLDER_VARIABLE = "FLOE_CONNECTORS_DIR"
@@ -27,9 +28,9 @@ class ConnectorFile:
     """One file: its connector, or the error that says why there is none.
 
     ``name`` is a legal dag_id that no other file of the folder has. For a broken file it is the one in its text, else the
-    one that it had when it was last valid, else one made from the file's name (``is_name_from_file``). ``interval_ms`` is
-    found likewise, with five minutes as the default. ``given``: the keys in the file of a connector. ``is_paused``: whether
-    its DAG begins paused; None for Airflow's own setting.
+    one that it had when it was last valid, else one made from the file's name (``is_name_from_file``). ``interval_ms`` and
+    ``schedule`` are found likewise, with five minutes as the default. ``given``: the keys in the file of a connector.
+    ``is_paused``: whether its DAG begins paused; None for Airflow's own setting.
     """
 
     path: Path
@@ -40,6 +41,7 @@ class ConnectorFile:
     is_name_from_file: bool = False
     given: frozenset[str] = frozenset()
     is_paused: bool | None = None
+    schedule: Schedule = INTERVAL
 
 
 def connectors_folder(default: Path) -> Path:
@@ -89,7 +91,9 @@ def read_file(path: Path, last_good: Identity = UNKNOWN) -> ConnectorFile:
     if parsed.connector is None:
         return _unreadable(path, parsed.identity.or_else(last_good), parsed.failure(*parsed.problems))
     connector, interval_ms = parsed.connector, parsed.connector.commit_interval_ms
-    return ConnectorFile(path, connector.name, connector, None, interval_ms, given=parsed.given)
+    return ConnectorFile(
+        path, connector.name, connector, None, interval_ms, given=parsed.given, schedule=connector.schedule
+    )
 
 
 def _unreadable(path: Path, identity: Identity, error: ConfigError) -> ConnectorFile:
@@ -100,6 +104,7 @@ def _unreadable(path: Path, identity: Identity, error: ConfigError) -> Connector
         error=error.located(path),
         interval_ms=identity.interval_ms or DEFAULT_INTERVAL_MS,
         is_name_from_file=identity.name is None,
+        schedule=identity.schedule or INTERVAL,
     )
 
 

@@ -1,4 +1,4 @@
-"""A connector's identity in Airflow: the name and the interval, also of a file that cannot be read as a connector."""
+"""A connector's identity in Airflow: the name and when runs begin, also of a file that cannot be read as a connector."""
 
 import re
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from floe.config.document import claimed_name, unwrap
 from floe.config.names import connector_name_problem
+from floe.config.sections.schedule import SCHEDULE, TIMEZONE, Schedule, schedule_of
 
 DEFAULT_INTERVAL_MS = 300_000
 """The default of ``iceberg.control.commit.interval-ms``."""
@@ -25,14 +26,15 @@ _INTERVAL = re.compile(
 
 @dataclass(frozen=True)
 class Identity:
-    """The name, which is the dag_id, and the time between two runs in milliseconds; None if not given."""
+    """The name, which is the dag_id, the time between two runs in milliseconds, and the schedule; None if not given."""
 
     name: str | None = None
     interval_ms: int | None = None
+    schedule: Schedule | None = None
 
     def or_else(self, other: "Identity") -> "Identity":
         """Fill missing values from another identity."""
-        return Identity(self.name or other.name, self.interval_ms or other.interval_ms)
+        return Identity(self.name or other.name, self.interval_ms or other.interval_ms, self.schedule or other.schedule)
 
 
 UNKNOWN = Identity()
@@ -40,8 +42,10 @@ UNKNOWN = Identity()
 
 def identity_of(document: Mapping[str, object]) -> Identity:
     """Read the identity of a JSON object, even if the rest of it is broken; the interval has a default."""
-    given = str(unwrap(document)[0].get(INTERVAL, DEFAULT_INTERVAL_MS)).strip()
-    return Identity(claimed_name(document), _interval(given))
+    keys = unwrap(document)[0]
+    given = str(keys.get(INTERVAL, DEFAULT_INTERVAL_MS)).strip()
+    schedule, problems = schedule_of(*(str(keys[key]) if key in keys else None for key in (SCHEDULE, TIMEZONE)))
+    return Identity(claimed_name(document), _interval(given), None if problems else schedule)
 
 
 def identity_in_text(content: bytes) -> Identity:

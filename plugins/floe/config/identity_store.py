@@ -1,4 +1,4 @@
-"""The identities of a folder's connector files when they were last valid: only names and intervals.
+"""The identities of a folder's connector files when they were last valid: only names and schedules.
 
 One small JSON file per folder, 0600, in the cache folder of the deployment. It only decides under which name and schedule a
 broken connector fails; losing or changing it has no other effect.
@@ -11,7 +11,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from floe.config.identity import DEFAULT_INTERVAL_MS, Identity, identity_of
+from floe.config.identity import DEFAULT_INTERVAL_MS, INTERVAL, Identity, identity_of
+from floe.config.sections.schedule import SCHEDULE, TIMEZONE
 
 _MAX_BYTES = 10 << 20
 _FOLDER = "connectors"
@@ -42,7 +43,7 @@ class IdentityStore:
         """
         folder = self.path.parent
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fields = {file: {"name": one.name, "interval-ms": one.interval_ms} for file, one in sorted(identities.items())}
+        fields = {file: _fields(one) for file, one in sorted(identities.items())}
         descriptor, temporary = tempfile.mkstemp(dir=folder)  # of mode 0600
         try:
             with open(descriptor, "w") as stream:  # noqa: PTH123 - mkstemp has opened it
@@ -55,5 +56,13 @@ class IdentityStore:
 
 def _identity(fields: Mapping[str, object]) -> Identity:
     """Read a stored identity by the rules for connector files: the store is input, too."""
-    interval = fields.get("interval-ms", DEFAULT_INTERVAL_MS)
-    return identity_of({"name": fields.get("name"), "iceberg.control.commit.interval-ms": interval})
+    keys = {"name": fields.get("name"), INTERVAL: fields.get("interval-ms", DEFAULT_INTERVAL_MS)}
+    known = ((SCHEDULE, "schedule"), (TIMEZONE, "timezone"))
+    return identity_of({**keys, **{key: fields[name] for key, name in known if name in fields}})
+
+
+def _fields(identity: Identity) -> dict[str, object]:
+    fields: dict[str, object] = {"name": identity.name, "interval-ms": identity.interval_ms}
+    if identity.schedule is not None and not identity.schedule.is_interval:
+        fields |= {"schedule": identity.schedule.text, "timezone": identity.schedule.timezone}
+    return fields

@@ -6,10 +6,12 @@ table into a path unchanged.
 
 import re
 import unicodedata
+from urllib.parse import quote
 
 REPLAY_SUFFIX = ".replay"
 STATUS_DAG = "floe.status"
 """The id of floe's own DAG, which no connector may have."""
+TABLE_SCHEME = "iceberg://"
 
 _DAG_ID_CHARACTERS = 250
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -70,6 +72,15 @@ def table_problem(table: str) -> str | None:
                 f"{table[:300]!r} has a slash, a backslash, ?, #, a %-code or a control character: names become paths"
             )
     return None
+
+
+def table_uri(catalog: str, table: str) -> str:
+    """Name a table outside of its catalog, as an asset of Airflow and in lineage: ``iceberg://catalog/namespace/table``.
+
+    Characters that mean something in a URI are %-coded, so that Airflow leaves the URI as it is.
+    """
+    namespace, _, name = table.rpartition(".")
+    return f"{TABLE_SCHEME}{'/'.join(quote(part, safe='') for part in (catalog, namespace, name))}"
 
 
 def plain_problem(text: str) -> str | None:

@@ -20,9 +20,11 @@ from floe.config.providers.resolution import Resolved, resolve_at_parse
 from floe.config.registry.connection import KEY as REGISTRY_CONN_ID
 from floe.config.secrets.quoted_secrets import without_secrets
 from floe.config.sections.catalog import read_catalog
+from floe.config.sections.dag import read_dag
 from floe.config.sections.error_policy import DEAD_LETTER_TABLE, read_errors
 from floe.config.sections.kafka_client import read_consumer_overrides, read_control_client
 from floe.config.sections.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
+from floe.config.sections.schedule import read_schedule
 from floe.config.sections.schema_rules import read_schema_rules
 from floe.config.sections.table_properties import is_icebergs, misplaced, unusable_for_commits, unusable_for_files
 from floe.config.sections.tables import read_tables
@@ -138,6 +140,8 @@ def _build(settings: Settings, modules: AllowedModules, *, narrowed: bool) -> Co
         catalog=read_catalog(settings),
         control_topic=control_topic,
         commit_interval_ms=interval,
+        schedule=read_schedule(settings),
+        dag=read_dag(settings),
         commit_timeout_ms=settings.integer("iceberg.control.commit.timeout-ms"),
         commit_threads=settings.integer("iceberg.control.commit.threads"),
         group_id=_read_plain(settings, "iceberg.connect.group-id", f"connect-{name}"),

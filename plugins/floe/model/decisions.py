@@ -38,7 +38,8 @@ class Decisions:
     (``topic-0``) or ``*`` whose lost offsets are skipped. ``reset_topics`` (stored as ``adopt``): topics (or ``*``) whose new
     incarnation, cluster or shortened log is read as a new generation. ``drop_backlog`` (stored as ``forgive``): tables whose
     backlog is dropped. ``rolled_back``: per table, what to do with a rollback. ``dropped_tables``: per dropped table, what
-    to do with it.
+    to do with it. ``start_at`` and ``skip_to``: by partition, topic or ``*``, where a topic that was not read yet begins, and
+    up to where records are not read, as ``floe.planning.wanted_offsets`` understands them.
     """
 
     recover: bool = False
@@ -47,6 +48,8 @@ class Decisions:
     drop_backlog: frozenset[str] = frozenset()
     rolled_back: Mapping[str, Rollback] = field(default_factory=lambda: MappingProxyType({}))
     dropped_tables: Mapping[str, DroppedTable] = field(default_factory=lambda: MappingProxyType({}))
+    start_at: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    skip_to: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> "Decisions":
@@ -59,6 +62,8 @@ class Decisions:
             drop_backlog=frozenset(params.get("drop_backlog") or params.get("forgive") or ()),
             rolled_back={str(t): Rollback(how) for t, how in (params.get("rolled_back") or {}).items()},
             dropped_tables={str(t): DroppedTable(how) for t, how in (params.get("dropped_tables") or {}).items()},
+            start_at=dict(params.get("start_at") or {}),
+            skip_to=dict(params.get("skip_to") or {}),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -70,6 +75,8 @@ class Decisions:
             "forgive": sorted(self.drop_backlog),
             "rolled_back": {table: how.value for table, how in self.rolled_back.items()},
             "dropped_tables": {table: how.value for table, how in self.dropped_tables.items()},
+            "start_at": dict(self.start_at),
+            "skip_to": dict(self.skip_to),
         }
         return {name: value for name, value in fields.items() if value}
 

@@ -8,6 +8,8 @@ from airflow.sdk import BaseOperator
 
 from floe.config import Connector
 from floe.operators import run_log, task_context
+from floe.operators.dags.assets import alias_of, keep_events, raise_events
+from floe.operators.dags.links import ConnectorLink, ReplayLink
 from floe.operators.failures import failure_of, floe_task
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.run_params import params_of
@@ -18,12 +20,24 @@ from floe.operators.stored_plan import announced_slices, pulled
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from floe.commit.run_commit import CommitReport
     from floe.kafka.settings import KafkaSettings
     from floe.model.plan import Plan
 
 
 class CommitOperator(BaseOperator):
-    """Commit what the run's slices announced. It also runs when a writer failed, and fails at its end if one did."""
+    """Commit what the run's slices announced. It also runs when a writer failed, and fails at its end if one did.
+
+    A task that succeeds raises an event of its asset for each snapshot. Airflow takes none from a task that fails: its events
+    are kept for the plan of the next run.
+    """
+
+    operator_extra_links = (ConnectorLink(), ReplayLink())
+
+    committed: Plan | None = None
+    """What this task committed, once it has; for its links."""
+
+    _landed: tuple[Plan, CommitReport] | None = None
 
     lineage: Lineage | None = None
     """What this task read and wrote, once it has committed."""
@@ -31,6 +45,15 @@ class CommitOperator(BaseOperator):
     def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._connector = connector
+
+    def prepare_for_execution(self) -> CommitOperator:
+        """Return the operator that runs: without outlets, so that Airflow does not fail it for what another DAG says of them.
+
+        ``floe.operators.dags.assets`` has the whole of it.
+        """
+        made: CommitOperator = super().prepare_for_execution()
+        made.outlets = []
+        return made
 
     @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
@@ -45,7 +68,11 @@ class CommitOperator(BaseOperator):
         failure = failure_of(context, task_context.WRITE_TASK)
         try:
             params = params_of(context) if plan.is_replay else {}
-            report = Committer.open(plan, connector, settings, key).commit(announced, failure, params)
+            committer = Committer.open(plan, connector, settings, key)
+            try:
+                report = committer.commit(announced, failure, params)
+            finally:
+                self._landed = plan, committer.landed
         except CommitError:
             self._say_lag(plan, connector, settings)
             raise
@@ -56,11 +83,19 @@ class CommitOperator(BaseOperator):
         run_stats.count_commit(connector.name, report, reasons, plan.dead_letters)
         run_record.keep(connector, status, plan, report)
         self.lineage = Lineage.of(plan, report, connector, settings)
+        self.committed = plan
+        self.outlets = [alias_of(self._connector)]  # events of an alias count if the task has it
+        raise_events(context["outlet_events"], self._connector, plan, report)
         return message.to_json()
 
     def get_openlineage_facets_on_complete(self, task_instance: object) -> Any:
         """Return topics and tables, for Airflow's OpenLineage provider."""
         return None if self.lineage is None else self.lineage.to_openlineage()
+
+    def keep_landed(self) -> None:
+        """Keep the events of what was committed before the task failed."""
+        if self._landed is not None:
+            keep_events(self._connector, *self._landed)
 
     def _say_lag(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
         """Log and keep the lag of a failed run, before its error."""
@@ -70,3 +105,10 @@ class CommitOperator(BaseOperator):
         if status is not None:
             run_log.say(map(info, lag_lines(status)))
             run_record.keep(connector, status)
+
+
+def keep_landed(context: Context) -> None:
+    """Keep the events of a commit that has failed. For Airflow to call: not before a retry, which raises them."""
+    operator = context["task"]
+    if isinstance(operator, CommitOperator):
+        operator.keep_landed()

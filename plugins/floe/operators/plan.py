@@ -10,17 +10,17 @@ from airflow.sdk.exceptions import DownstreamTasksSkipped
 from floe.config import Connector, KeyClass
 from floe.crash_points import CrashPoint, reach
 from floe.operators import run_log, task_context
+from floe.operators.dags.assets import alias_of, raise_kept
+from floe.operators.dags.links import ConnectorLink
 from floe.operators.deployment_key import deployment_key
 from floe.operators.failures import floe_task
 from floe.operators.lookup.config_values import resolved
 from floe.operators.lookup.kafka_settings import kafka_settings
-from floe.operators.run_params import params_of
+from floe.operators.run_params import check_alone, params_of
 from floe.operators.status import run_record
 from floe.operators.stored_plan import RunPlan, opened, sealed, warn_without_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from airflow.sdk import Context
 
     from floe.kafka.settings import KafkaSettings
@@ -32,6 +32,8 @@ STORE_KEY = "plan"
 
 class PlanOperator(BaseOperator):
     """Plan once per run. The plan is kept in the task state store: a retry and a cleared run see the same one."""
+
+    operator_extra_links = (ConnectorLink(),)
 
     def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -49,8 +51,9 @@ class PlanOperator(BaseOperator):
         settings = kafka_settings(connector)
         connector = task_context.with_topics(connector, settings)
         decisions, most = Decisions.of(params), params.get("max_records")
+        check_alone(params)
         if params.get("return_to_connect"):
-            self._hand_back(connector, settings, params)
+            self._hand_back(connector, settings)
             raise rest_skipped()
         if params.get("dry_run"):
             deployment = deployment_key()
@@ -68,6 +71,8 @@ class PlanOperator(BaseOperator):
         settings = kafka_settings(connector)
         status = self._show(plan, connector, settings)
         work_left = open_plan(plan, connector, settings, key)
+        if raise_kept(context["outlet_events"], self._connector):
+            self.outlets = [alias_of(self._connector)]
         if not plan.slices and plan.left_out:
             raise left_out(plan.left_out, settings.source, settings.origin)
         if not plan.slices:
@@ -88,13 +93,9 @@ class PlanOperator(BaseOperator):
         for taken in report.tables:
             self.log.info("taken over: %s", taken)
 
-    def _hand_back(self, connector: Connector, settings: KafkaSettings, params: Mapping[str, Any]) -> None:
-        from floe.model.exceptions import PlanRefused
+    def _hand_back(self, connector: Connector, settings: KafkaSettings) -> None:
         from floe.takeover.hand_back import hand_back
 
-        if params.get("takeover") or params.get("dry_run"):
-            msg = "return_to_connect cannot be combined with takeover or dry_run. Nothing was done. Set it alone"
-            raise PlanRefused(msg, code="FLOE-112")
         report = hand_back(connector, settings)
         for table, snapshot_id in report.tables.items():
             self.log.info("returned to Kafka Connect: table %s, snapshot %s", table, snapshot_id)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from floe.config.keys.lookup import find, is_own
 from floe.config.secrets.mask import clip, hide
+from floe.model.exceptions import PlanRefused
 from floe.operators.exceptions import ParamsRefused
 
 if TYPE_CHECKING:
@@ -63,6 +64,18 @@ def checked(params: Mapping[str, Any], conf: Mapping[str, Any], form: Mapping[st
             msg = f"param {name} is {_shown(value)}: write a whole number. Nothing was read or created."
             raise ParamsRefused(msg)
     return present
+
+
+def check_alone(params: Mapping[str, Any]) -> None:
+    """Raise PlanRefused for a takeover, or a return, beside what it would pass over."""
+    moves = [name for name in ("start_at", "skip_to") if params.get(name)]
+    for name, others in (
+        ("return_to_connect", [*(one for one in ("takeover", "dry_run") if params.get(one)), *moves]),
+        ("takeover", moves),
+    ):
+        if params.get(name) and others:
+            msg = f"{name} cannot be combined with {' or '.join(others)}. Nothing was done. Set it alone"
+            raise PlanRefused(msg, code="FLOE-112")
 
 
 def _refuse_unknown(names: Collection[str], form: Mapping[str, Param]) -> None:

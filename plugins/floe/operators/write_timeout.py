@@ -54,7 +54,7 @@ def _of_replay(slices: list[Slice]) -> str:
 
 
 def _of_live_run(slices: list[Slice], plan: Plan, connector: Connector, settings: KafkaSettings) -> str:
-    from floe.planning.slice_limits import limit_slices
+    from floe.commit.slice_limits import limit_slices
 
     try:
         is_limited = limit_slices(plan, slices, connector, settings)

@@ -39,6 +39,7 @@ from floe.planning.refusing_tables import check_one_takes
 from floe.planning.slicing import cut_slices
 from floe.planning.start_policy import ResolvedDeadLetters, StartPolicy
 from floe.planning.start_positions import resolve_start_positions
+from floe.planning.wanted_offsets import check_combination, wanted_offsets
 from floe.recovery.apply_decisions import DecisionApplier
 from floe.recovery.rollback import rolled_back
 from floe.tables.connector_ledgers import Ledgers, check_no_rows_of_sink
@@ -99,6 +100,8 @@ def draft_plan(
         },
         reopened=reopened,
         keeps_limits=connector.write_timeout_ms is not None,
+        starts=wanted_offsets("start_at", decided.start_at, logs, source.offsets_at),
+        skips=wanted_offsets("skip_to", decided.skip_to, logs, source.offsets_at),
     )
     if not known or decided.recover:
         check_no_rows_of_sink(ledgers, connector)
@@ -148,6 +151,7 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
         )
         raise PlanRefused(msg, code="FLOE-112")
     check_dropped_tables(decisions, connector)
+    check_combination(decisions)
     topics = sorted(decisions.reset_topics - set(connector.topics) - {"*"})
     if topics:
         msg = f"reset_topics names {topics}, but the connector reads {list(connector.topics)}: correct the param"

@@ -200,14 +200,14 @@ def _window(params: Mapping[str, Any]) -> Bounds | None:
     given = {name: params.get(name) or None for name in ("from_time", "to_time")}
     if not any(given.values()):
         return None
-    start, end = (None if text is None else _epoch_ms(name, text) for name, text in given.items())
+    start, end = (None if text is None else epoch_ms(name, text) for name, text in given.items())
     if start is not None and end is not None and start >= end:
         msg = f"from_time {given['from_time']!r} is not before to_time {given['to_time']!r}: the window is empty"
         raise PlanRefused(msg, code="FLOE-301")
     return start, end
 
 
-def _epoch_ms(name: str, text: Any) -> int:
+def epoch_ms(name: str, text: Any) -> int:
     """Return the first millisecond at or after a moment, which is as fine as Kafka's timestamps are; none before 1970.
 
     Kafka takes negative timestamps for requests of another kind.

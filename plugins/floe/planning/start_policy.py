@@ -19,7 +19,8 @@ class StartPolicy:
     ``copies``: the newest copy of a partition's position in the tables' ledgers, asked only to recover. ``routes``: route
     hash by (table, topic); a backlog under another one cannot be caught up. ``reopened``: per partition and table, the
     first offset that was rolled back and is to be read again. ``keeps_limits``: the connector has a ``floe.write.timeout``,
-    so that the limits of earlier runs apply.
+    so that the limits of earlier runs apply. ``starts``: where partitions of topics begin that were not read yet.
+    ``skips``: up to where partitions are not read from now on.
     """
 
     cluster_id: str
@@ -32,6 +33,8 @@ class StartPolicy:
     routes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     reopened: Mapping[TopicPartition, Mapping[str, int]] = field(default_factory=dict)
     keeps_limits: bool = True
+    starts: Mapping[TopicPartition, int] = field(default_factory=dict)
+    skips: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from floe.model.positions import PartitionBacklog, Position, PositionMetadata, c
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning.losses import Loss, OffsetsLost
 from floe.planning.start_policy import ResolvedDeadLetters, StartPolicy
+from floe.planning.wanted_offsets import check_wanted, first_offset, skip_note, skipped
 
 
 def resolve_start_positions(
@@ -27,6 +28,7 @@ def resolve_start_positions(
     """
     resolver = _Resolver(logs, found, start_policy, decisions or Decisions())
     resolver.check_not_vanished(logs)
+    check_wanted(start_policy, found)
     positions = tuple(resolver.resolve(log) for log in logs)
     if resolver.losses:
         raise OffsetsLost(resolver.losses)
@@ -131,6 +133,10 @@ class _Resolver:
                 )
                 raise PlanRefused(msg, code="FLOE-215")
             return log.log_start
+        if log.tp in self._start_policy.starts:
+            start = first_offset(log, self._start_policy.starts[log.tp])
+            self.notes.append(f"{log.tp}: begins at {start}, as start_at says; the log begins at {log.log_start}")
+            return start
         return log.log_start if self._start_policy.offset_reset == "earliest" else log.stable_end
 
     def _recovered(self, log: PartitionLog, position: Position) -> Position:
@@ -169,6 +175,11 @@ class _Resolver:
         offset = position.offset
         if offset > log.stable_end:
             offset, metadata = self._shortened(log, position, metadata)
+        read = offset
+        if log.tp in self._start_policy.skips:
+            offset, metadata = skipped(
+                log.tp, read, metadata, self._start_policy.skips[log.tp], self._start_policy.owner
+            )
         if offset < log.log_start:
             self._lose(Loss(log.tp, offset, log.log_start))
             metadata = replace(
@@ -179,6 +190,8 @@ class _Resolver:
         metadata = replace(
             self._with_backlogs(log, offset, metadata), cluster_id=self._start_policy.cluster_id, owner=owner
         )
+        if log.tp in self._start_policy.skips and offset > read:
+            self.notes.append(skip_note(log.tp, read, offset, metadata))
         if not self._start_policy.keeps_limits:
             metadata = replace(metadata, limits={})
         routing = self._start_policy.routing[log.tp.topic]

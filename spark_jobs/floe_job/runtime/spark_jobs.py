@@ -52,13 +52,20 @@ class SparkJobs:
             return "no task had been started"
         if not self._is_running:
             return "all tasks were done"
+        done, tasks = self.counts()
+        return f"{done} of {tasks} tasks were done"
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many of the tasks that run were done, and how many they are; none between two runs."""
+        if not self._is_running:
+            return 0, 0
         if not is_connected(self._spark):
             tracker = context_of(self._spark).statusTracker()
             jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(GROUP)]
             own = {stage for job in jobs if job is not None for stage in job.stageIds}
             stages = [tracker.getStageInfo(stage) for stage in own.intersection(tracker.getActiveStageIds())]
             self._completed = sum(stage.numCompletedTasks for stage in stages if stage is not None)
-        return f"{min(self._completed, self._tasks)} of {self._tasks} tasks were done"
+        return min(self._completed, self._tasks), self._tasks
 
     def _note(self, stages: Iterable[Any] | None, *_: object, **__: object) -> None:
         """Keep what Spark Connect reports about its tasks."""

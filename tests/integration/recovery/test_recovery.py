@@ -16,6 +16,7 @@ from floe.tables.exceptions import TableRefused, TablesBehind
 from tests.support.runs.mishaps import commit_as, delete_group, recreate, roll_back, run_to_the_end, snapshot_ids
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import ids
+from tests.support.runs.replays import replay
 
 
 def delete_records(pizzas: Pipeline, admin: AdminClient, before: int, partition: int = 0) -> None:
@@ -111,6 +112,51 @@ def test_an_accepted_loss_stands_in_the_books_and_the_snapshot(pipeline: MakePip
     assert ledger is not None
     (holding,) = (h for log_id, h in ledger.holdings.items() if log_id.partition == 0)
     assert [list(held) for held in holding.held.values()] == [[(0, 100), (150, 210)]]
+
+
+@pytest.mark.full
+def test_skipped_offsets_are_on_record_and_a_replay_reads_them(pipeline: MakePipeline) -> None:
+    pizzas = pipeline(2)
+    pizzas.produce(ids(0, 100), partition=0)
+    pizzas.produce(ids(1000, 1010), partition=1)
+    pizzas.run()
+    pizzas.produce(ids(100, 200), partition=0)
+    pizzas.produce(ids(1010, 1020), partition=1)
+    pizzas.run(skip_to={f"{pizzas.topic}-0": 150})
+    assert pizzas.column("id") == [*range(100), *range(150, 200), *range(1000, 1020)]
+    assert lost_of(pizzas) == [[0, 100, 150]]
+    with pytest.raises(PlanRefused, match=r"was read up to 200: it goes forward only.*\.replay"):
+        pizzas.plan(skip_to={f"{pizzas.topic}-0": 150})
+    pizzas.produce(ids(200, 220), partition=0)
+    pizzas.run(skip_to={pizzas.topic: "latest"})
+    assert pizzas.position() == {0: 220, 1: 10 + 10}
+    pizzas.produce(ids(220, 230), partition=0)
+    pizzas.run()
+    assert lost_of(pizzas) == [[0, 200, 220]]
+    ledger = read_properties(property_name(pizzas.connector.group_id, "main"), pizzas.table().metadata.properties)
+    assert ledger is not None
+    (holding,) = (h for log_id, h in ledger.holdings.items() if log_id.partition == 0)
+    assert [list(held) for held in holding.held.values()] == [[(0, 100), (150, 200), (220, 230)]]
+    replay(pizzas, ranges={"0": [100, 220]})
+    assert pizzas.column("id") == [*range(230), *range(1000, 1020)]
+
+
+@pytest.mark.full
+def test_new_connector_begins_where_a_run_says(pipeline: MakePipeline) -> None:
+    pizzas = pipeline(2)
+    pizzas.produce(ids(0, 100), partition=0)
+    pizzas.produce(ids(1000, 1010), partition=1)
+    pizzas.run(start_at={f"{pizzas.topic}-0": 60, f"{pizzas.topic}-1": "2020-01-01T00:00:00Z"})
+    assert pizzas.column("id") == [*range(60, 100), *range(1000, 1010)]
+    with pytest.raises(PlanRefused, match="was read already"):
+        pizzas.plan(start_at={pizzas.topic: "latest"})
+
+
+def lost_of(pipeline: Pipeline) -> object:
+    """Return the lost ranges that the newest snapshot records."""
+    snapshot = pipeline.table().current_snapshot()
+    assert snapshot is not None and snapshot.summary is not None
+    return json.loads(snapshot.summary.additional_properties["floe.lost"])[pipeline.topic]["ranges"]
 
 
 def test_the_key_accepts_losses_without_a_param(pipeline: MakePipeline, admin: AdminClient) -> None:

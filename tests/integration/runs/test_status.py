@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from airflow.sdk.execution_time.context import OutletEventAccessors
 
 from floe.catalogs.client import Tables
 from floe.model.intervals import Intervals
@@ -205,7 +206,9 @@ def connection(broker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def commit(pizzas: Pipeline, plan: Plan) -> dict[str, Any]:
-    return CommitOperator(task_id="commit", connector=pizzas.connector).execute({"ti": TaskInstance(plan)})  # type: ignore[arg-type]
+    return CommitOperator(task_id="commit", connector=pizzas.connector).execute(
+        {"ti": TaskInstance(plan), "outlet_events": OutletEventAccessors()}
+    )
 
 
 @pytest.mark.usefixtures("connection")

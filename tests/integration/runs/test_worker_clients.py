@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.sdk.execution_time.context import OutletEventAccessors
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -123,7 +124,9 @@ def test_worker_file_alone_brings_records_into_the_table(
     assert SECRET not in json.dumps(plan.to_json()) and cluster.sasl not in json.dumps(plan.to_json())
     write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
     write.execute({"ti": TaskInstance(plan)})  # type: ignore[arg-type]
-    CommitOperator(task_id="commit", connector=pizzas.connector).execute({"ti": Announced(plan)})  # type: ignore[arg-type]
+    CommitOperator(task_id="commit", connector=pizzas.connector).execute(
+        {"ti": Announced(plan), "outlet_events": OutletEventAccessors()}
+    )
     assert pizzas.column("id") == list(range(100))
 
 

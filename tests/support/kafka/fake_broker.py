@@ -84,6 +84,10 @@ class Broker:
     def logs(self, _topics: Iterable[str]) -> list[PartitionLog]:
         return self.partitions
 
+    def offsets_at(self, tps: Iterable[TopicPartition], _moment: int) -> dict[TopicPartition, int | None]:
+        """Return where records of a time begin: past the last one."""
+        return dict.fromkeys(tps)
+
     def positions(self, _group_id: str, tps: Sequence[TopicPartition] | None = None) -> dict[TopicPartition, Position]:
         return {tp: p for tp, p in self.found.items() if tps is None or tp in tps}
 

@@ -11,6 +11,8 @@ from floe.config import load_connectors
 from floe.config.connector_files import read_file
 from floe.config.identity import DEFAULT_INTERVAL_MS, UNKNOWN, Identity, identity_in_text, identity_of
 from floe.config.identity_store import IdentityStore
+from floe.config.sections.schedule import INTERVAL as BY_INTERVAL
+from floe.config.sections.schedule import Schedule
 
 INTERVAL = "iceberg.control.commit.interval-ms"
 KEPT = st.from_regex(r'\{"a.json": \{"name": .{0,9}, "interval-ms": .{0,9}\}\}', fullmatch=True)
@@ -50,7 +52,7 @@ def test_name_and_interval_are_found_in_text_that_is_no_json(write, text):
     ],
 )
 def test_json_without_interval_has_the_default_one(fields, interval):
-    assert identity_of({"name": "a", "config": fields}) == Identity("a", interval)
+    assert identity_of({"name": "a", "config": fields}) == Identity("a", interval, BY_INTERVAL)
 
 
 def test_what_a_text_does_not_say_is_what_was_last_good(write, tmp_path):
@@ -87,7 +89,10 @@ def test_any_content_has_an_identity(content):
 def test_what_is_kept_is_read_back_and_only_by_its_owner(tmp_path):
     store = IdentityStore(tmp_path / "cache", tmp_path / "connectors")
     assert store.load() == {}
-    kept = {"a.json": Identity("pizzas", 60000), "\udcff.json": Identity("b", 1000)}
+    kept = {
+        "a.json": Identity("pizzas", 60000, Schedule("@daily", "Asia/Tokyo")),
+        "\udcff.json": Identity("b", 1000, BY_INTERVAL),
+    }
     store.save(kept)
     assert store.load() == kept
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600

@@ -9,26 +9,29 @@ from typing import Any
 import pytest
 from airflow.sdk import Param
 from airflow.sdk.definitions.param import ParamsDict
+from airflow.sdk.exceptions import ParamValidationError
 
 from floe.config import Connector, KeyClass, parse_connector
 from floe.exceptions import Terminal
+from floe.model.exceptions import PlanRefused
 from floe.operators import task_context
 from floe.operators.dags.forms import replay_form, sink_form
 from floe.operators.exceptions import ParamsRefused
-from floe.operators.run_params import OLD_NAMES, checked, params_of
+from floe.operators.run_params import OLD_NAMES, check_alone, checked, params_of
 from tests.support.connectors import MINIMAL
 
-FORM = sink_form()
+
+def connector() -> Connector:
+    return parse_connector({**MINIMAL, "topics": "pizzas"})
+
+
+FORM = sink_form(connector())
 DEFAULTS = {name: param.value for name, param in FORM.items()}
 
 
 def given(conf: Mapping[str, Any]) -> dict[str, Any]:
     """Return the params as Airflow hands them over: those of the form, and all else of the trigger."""
     return checked({**DEFAULTS, **conf}, conf, FORM)
-
-
-def connector() -> Connector:
-    return parse_connector({**MINIMAL, "topics": "pizzas"})
 
 
 def test_known_params_are_taken_as_they_are() -> None:
@@ -87,12 +90,12 @@ def test_params_that_airflow_was_told_to_ignore_are_refused() -> None:
 
 
 def test_params_of_a_run_are_checked_against_its_dags_form() -> None:
-    dag = SimpleNamespace(params=ParamsDict({**sink_form(), "own": Param(1)}))
+    dag = SimpleNamespace(params=ParamsDict({**sink_form(connector()), "own": Param(1)}))
     context: Any = {"dag": dag, "dag_run": SimpleNamespace(conf=None), "params": {**DEFAULTS, "own": 2}}
     assert params_of(context)["own"] == 2
 
 
-@pytest.mark.parametrize("form", [sink_form(), replay_form(connector())], ids=["sink", "replay"])
+@pytest.mark.parametrize("form", [sink_form(connector()), replay_form(connector())], ids=["sink", "replay"])
 def test_no_optional_param_of_a_form_is_shown_as_required(form: dict[str, Param]) -> None:
     required = [name for name, param in form.items() if "null" not in param.schema["type"]]
     assert required in ([], ["topic"])
@@ -102,7 +105,9 @@ def test_no_optional_param_of_a_form_is_shown_as_required(form: dict[str, Param]
 
 def test_param_of_two_types_says_that_its_field_takes_json() -> None:
     """Airflow's field of such a param takes no plain text."""
-    found = {name: param for name, param in sink_form().items() if len({*param.schema["type"]} - {"null"}) > 1}
+    found = {
+        name: param for name, param in sink_form(connector()).items() if len({*param.schema["type"]} - {"null"}) > 1
+    }
     assert list(found) == ["accept_loss"]
     text = found["accept_loss"].schema["description_md"]
     assert "as JSON" in text and '["orders", "payments-0"]' in text and "`true`" in text
@@ -116,11 +121,26 @@ def test_tables_are_offered_only_where_the_connector_names_them() -> None:
 
 def test_form_keeps_what_gives_up_data_apart() -> None:
     sections: dict[str | None, list[str]] = {}
-    for name, param in sink_form().items():
+    for name, param in sink_form(connector()).items():
         sections.setdefault(param.schema.get("section"), []).append(name)
-    assert list(sections) == [None, "Recovery", "Recovery that gives up data", "Kafka Connect", "Connector keys"]
+    assert list(sections) == [
+        None,
+        "First run",
+        "Connector keys",
+        "Recovery",
+        "Kafka Connect",
+        "Recovery that gives up data",
+    ]
     assert sections[None] == ["max_records", "dry_run"]
-    assert "accept_loss" not in sections["Recovery"]
+    assert sections["Recovery that gives up data"] == ["skip_to", "accept_loss", "drop_backlog", "reset_topics"]
+
+
+def test_config_offers_the_keys_that_a_run_may_set() -> None:
+    one = parse_connector({**MINIMAL, "tasks.max": 3, "iceberg.catalog.token": "s3cr3t-t0ken"})
+    texts = [form["config"].schema["description_md"] for form in (sink_form(one), replay_form(one))]
+    assert all("`tasks.max` (3)" in text and "s3cr3t" not in text for text in texts)
+    assert ["`floe.route.by`" in text for text in texts] == [False, True]
+    assert not any("`floe.dag.owner`" in text or "`floe.kafka.conn-id`" in text for text in texts)
 
 
 def test_replay_form_opens_with_the_ranges() -> None:
@@ -136,3 +156,26 @@ def test_keys_of_config_are_one_line_of_the_log(caplog: pytest.LogCaptureFixture
         task_context.with_params(connector(), {"config": {name: "counts", "tasks.max": 2}}, KeyClass.LIVE)
     (line,) = [record.getMessage() for record in caplog.records if "overrides" in record.getMessage()]
     assert line.splitlines() == [f"this run overrides: {name!r}, tasks.max"]
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"return_to_connect": True, "takeover": True}, "return_to_connect cannot be combined with takeover"),
+        ({"return_to_connect": True, "dry_run": True}, "return_to_connect cannot be combined with dry_run"),
+        ({"return_to_connect": True, "skip_to": {"t": 1}}, "return_to_connect cannot be combined with skip_to"),
+        ({"takeover": True, "start_at": {"t": 1}}, "takeover cannot be combined with start_at"),
+    ],
+)
+def test_params_that_would_be_passed_over_are_refused(params: dict[str, Any], words: str) -> None:
+    with pytest.raises(PlanRefused, match=f"{words}. Nothing was done"):
+        check_alone(params)
+    for name in params:
+        check_alone({name: params[name], "dry_run": params.get("dry_run") if name == "dry_run" else False})
+
+
+@pytest.mark.parametrize("value", ["latest", {"t-0": -1}, {"t-0": [1]}, {"t-0": 1.5}, [1]], ids=str)
+def test_form_refuses_offsets_of_another_type(value: object) -> None:
+    for name in ("start_at", "skip_to"):
+        with pytest.raises(ParamValidationError, match=r"is not of type|less than the minimum|not valid"):
+            FORM[name].resolve(value)

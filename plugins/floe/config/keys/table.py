@@ -9,8 +9,9 @@ A new key is of class ``file``: a run may set it only if its row says so.
 from typing import Final
 
 from floe.config.keys.connect_keys import CONNECT
+from floe.config.keys.dag_keys import DAG
 from floe.config.keys.floe_keys import FLOE
 from floe.config.keys.key import Key
 from floe.config.keys.sink_keys import SINK
 
-KEYS: Final[tuple[Key, ...]] = CONNECT + SINK + FLOE
+KEYS: Final[tuple[Key, ...]] = CONNECT + SINK + FLOE + DAG

@@ -6,14 +6,20 @@ end means any rest. Keys that name code are never allowed, nor are secrets and t
 
 import os
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
 
+from floe.config.keys.key import Status
 from floe.config.keys.key_class import KeyClass
 from floe.config.keys.lookup import canonical, find, nearest
+from floe.config.keys.table import KEYS
 from floe.config.keys.values import parse_list
 from floe.config.secrets.detection import is_reference, is_secret
+from floe.config.secrets.detection import shown as without_secret
 from floe.config.sections.table_properties import run_problem
+
+if TYPE_CHECKING:
+    from floe.config.connector import Connector
 
 LIFTED_VARIABLE: Final = "FLOE_OVERRIDABLE_KEYS"
 
@@ -28,6 +34,7 @@ _NAMES_CODE: Final = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
+_SHAPES_DAG: Final = ("floe.dag.", "floe.schedule")
 _WRITE_PROPS: Final = "iceberg.tables.write-props."
 _SHOWN_CHARACTERS = 200
 _SHOWN = 20
@@ -52,10 +59,20 @@ def class_of(key: str) -> KeyClass:
 
 def is_lifted(key: str) -> bool:
     """Whether the operator allows runs to set ``key`` although its class does not."""
-    if names_code(key) or key == "name" or is_secret(key):
+    if names_code(key) or key == "name" or is_secret(key) or key.startswith(_SHAPES_DAG):
         return False
     lifted = parse_list(os.environ.get(LIFTED_VARIABLE, ""))
     return any(_covers(one, spelling) for one in lifted for spelling in {key, canonical(key)})
+
+
+def settable_keys(connector: "Connector", allowed: KeyClass) -> Iterator[tuple[str, str]]:
+    """Yield the keys by name that a run may set, each with its present value, empty where it has none; never a secret."""
+    for entry in KEYS:
+        name = entry.name
+        if entry.status is not Status.SUPPORTED or entry.is_pattern or not allowed.permits(entry.key_class):
+            continue
+        value = connector.properties.get(name, entry.default or "")
+        yield name, without_secret(name, value)[:_SHOWN_CHARACTERS]
 
 
 def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
@@ -79,6 +96,8 @@ def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
             f"{shown} is of class file and names code: no run may set it, and {LIFTED_VARIABLE} does not lift it. Code is "
             "named by the operator's environment only, such as PYICEBERG_CATALOG__<NAME>__PY_IO_IMPL"
         )
+    if key.startswith(_SHAPES_DAG):
+        return f"{shown} is of class file and shapes the DAG: no run may set it. Set it in the connector file"
     if key_class is KeyClass.REPLAY:
         return (
             f"{shown} is of class replay: a run of this DAG may not set it. Trigger the connector's replay DAG, or set it in "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import DAG, BaseOperator
@@ -12,6 +11,7 @@ from floe.config import ConfigError, ConnectorFile
 from floe.operators import task_context
 from floe.operators.dags import sink_dag
 from floe.operators.dags.markdown import markdown, readable
+from floe.operators.dags.schedule import airflow_schedule
 from floe.operators.exceptions import ConnectorBroken
 from floe.operators.failures import floe_task
 
@@ -45,7 +45,7 @@ def broken_sink_dag(file: ConnectorFile) -> DAG:
 
     Airflow takes it for the same DAG, so it stays paused or not as it was; one that was never good begins paused.
     """
-    return _dag(file, file.name, timedelta(milliseconds=file.interval_ms), is_paused=True)
+    return _dag(file, file.name, airflow_schedule(file.schedule, file.interval_ms), is_paused=True)
 
 
 def broken_replay_dag(file: ConnectorFile, dag_id: str) -> DAG:
@@ -67,9 +67,10 @@ def import_error(files: Iterable[ConnectorFile]) -> str | None:
     )
 
 
-def _dag(file: ConnectorFile, dag_id: str, schedule: timedelta | None, *, is_paused: bool) -> DAG:
+def _dag(file: ConnectorFile, dag_id: str, schedule: Any, *, is_paused: bool) -> DAG:
     with DAG(
         dag_id=dag_id,
+        dag_display_name=f"⚠ {dag_id}",
         description=f"⚠ {readable(file.path.name)} is broken"[:500],
         schedule=schedule,
         start_date=task_context.BEGINNING,

@@ -104,7 +104,7 @@ def _store(folder: Path) -> IdentityStore | None:
 
 def _keep(store: IdentityStore, known: dict[str, Identity], files: list[ConnectorFile]) -> None:
     kept = {
-        file.path.name: Identity(file.name, max(file.interval_ms, MIN_INTERVAL_MS))
+        file.path.name: Identity(file.name, max(file.interval_ms, MIN_INTERVAL_MS), file.schedule)
         if file.connector
         else known[file.path.name]
         for file in files

@@ -9,18 +9,23 @@ from typing import Any
 
 from airflow.sdk import Param
 
-from floe.config import Connector
+from floe.config import Connector, KeyClass
+from floe.config.overrides.run_keys import settable_keys
+from floe.operators.dags.markdown import markdown
 from floe.planning.replay_request import Overlap
 
 RECOVERY, KAFKA_CONNECT = "Recovery", "Kafka Connect"
 LOSES_DATA = "Recovery that gives up data"
+FIRST_RUN = "First run"
 HOW, CONNECTOR = "Where and how it is written", "Connector keys"
 """Sections; what a run reads is in Airflow's own first one, which is open."""
 
+START_EXAMPLE = '{"orders": "latest", "payments-0": 1200}'
+SKIP_EXAMPLE = '{"orders-2": 1036, "payments": "2026-01-31T12:00:00Z"}'
 EXAMPLE = '{"0": [100, 200], "3": [0, null]}'
 
 
-def sink_form() -> dict[str, Param]:
+def sink_form(connector: Connector) -> dict[str, Param]:
     """Return the params of the connector's DAG."""
     return {
         "max_records": _limit(
@@ -29,6 +34,13 @@ def sink_form() -> dict[str, Param]:
             "to the backlog of each table. Empty: the connector's own limit.",
         ),
         "dry_run": _switch("Dry run", "Print the plan only: nothing is read, written or moved."),
+        "start_at": _offsets(
+            "Where a new topic begins",
+            "Of topics that were not read yet, in the place of `consumer.override.auto.offset.reset`, by partition, topic or "
+            f"`*`: an offset, `earliest`, `latest` or a time, e.g. `{START_EXAMPLE}`.",
+            FIRST_RUN,
+        ),
+        "config": _config(connector, KeyClass.LIVE),
         "recover": _switch(
             "Recover offsets",
             "Committed offsets that were lost, or that another process wrote, are restored from what the tables contain. "
@@ -52,6 +64,23 @@ def sink_form() -> dict[str, Param]:
             '"continue"}` continues without them.',
             section=RECOVERY,
         ),
+        "takeover": _switch(
+            "Take over from Kafka Connect",
+            "From a stopped Iceberg sink of the connector's name: commit what it announced, then continue at its offsets.",
+            KAFKA_CONNECT,
+        ),
+        "return_to_connect": _switch(
+            "Return to Kafka Connect",
+            "Prepare tables and groups for the sink, and read nothing. Then pause the DAG and start the sink.",
+            KAFKA_CONNECT,
+        ),
+        "skip_to": _offsets(
+            "Skip to",
+            "**Records up to there are not read.** Forward only, by partition, topic or `*`: an offset, `latest` or a time, "
+            f"e.g. `{SKIP_EXAMPLE}`. *Dry run* prints what would be left out. It is on record in the control topic and "
+            "in the next snapshot; a replay can read it later.",
+            LOSES_DATA,
+        ),
         "accept_loss": Param(
             None,
             type=["null", "array", "boolean"],
@@ -73,17 +102,6 @@ def sink_form() -> dict[str, Param]:
             "Topics, one on each line, that were created again or whose log lost its end; or * for all, after the cluster "
             "has changed. Their new log is read from its start.",
         ),
-        "takeover": _switch(
-            "Take over from Kafka Connect",
-            "From a stopped Iceberg sink of the connector's name: commit what it announced, then continue at its offsets.",
-            KAFKA_CONNECT,
-        ),
-        "return_to_connect": _switch(
-            "Return to Kafka Connect",
-            "Prepare tables and groups for the sink, and read nothing. Then pause the DAG and start the sink.",
-            KAFKA_CONNECT,
-        ),
-        "config": _config(),
     }
 
 
@@ -161,7 +179,7 @@ def replay_form(connector: Connector) -> dict[str, Param]:
             "Offsets of one Spark job, and of one snapshot per table. Empty: the connector's own limit.",
             HOW,
         ),
-        "config": _config(),
+        "config": _config(connector, KeyClass.REPLAY),
     }
 
 
@@ -192,13 +210,26 @@ def _time(title: str, description: str) -> Param:
     return Param(None, type=["null", "string"], format="date-time", title=title, description=description)
 
 
-def _config() -> Param:
+def _offsets(title: str, description: str, section: str) -> Param:
+    return Param(
+        None,
+        type=["null", "object"],
+        additionalProperties={"type": ["integer", "string"], "minimum": 0},
+        title=title,
+        description_md=description,
+        section=section,
+    )
+
+
+def _config(connector: Connector, allowed: KeyClass) -> Param:
+    present = settable_keys(connector, allowed)
+    keys = ", ".join(f"`{key}` ({markdown(value)})" if value else f"`{key}`" for key, value in present)
     return Param(
         None,
         type=["null", "object"],
         title="Connector keys for this run",
-        description='Sets keys of the connector for this run, e.g. {"tasks.max": 4}. Checked like the file. The class of a '
-        "key says whether a run may set it: live in the connector's DAG, live and replay in the replay DAG. Terms: "
-        "docs/glossary.md.",
+        description_md='Sets keys of the connector for this run, e.g. `{"tasks.max": 4}`. Checked like the file. A run of '
+        f"this DAG may set these, now as in brackets: {keys}. Keys of tables and of clients: "
+        "docs/reference/configuration.md.",
         section=CONNECTOR,
     )

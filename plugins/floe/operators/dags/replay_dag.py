@@ -11,6 +11,7 @@ from floe.config.names import REPLAY_SUFFIX
 from floe.operators import task_context
 from floe.operators.dags import sink_dag
 from floe.operators.dags.forms import replay_form
+from floe.operators.dags.links import dag_link, page_link
 from floe.operators.dags.markdown import readable
 from floe.operators.failures import floe_task
 from floe.operators.lookup.config_values import resolved
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from floe.planning.replay_plan import Replay
-
-MAX_ACTIVE_RUNS = 4
-"""Replays of one connector; each has its own plan, and the tables' ledgers keep them apart."""
-
 
 WHY_DRY = (
     ", as the run names no `ranges`, `from_time`, `to_time` or `dead_letters`. Give one of them, or `all` to replay "
@@ -105,23 +102,24 @@ def replay_dag(connector: Connector) -> DAG:
         schedule=None,
         start_date=task_context.BEGINNING,
         catchup=False,
-        max_active_runs=MAX_ACTIVE_RUNS,
+        max_active_runs=connector.dag.max_active_replays,  # each has its own plan; the tables' ledgers keep them apart
         is_paused_upon_creation=False,
-        default_args=sink_dag.default_args(),
+        default_args=sink_dag.default_args(connector.dag),
         params=replay_form(connector),
-        tags=["floe", "replay"],
+        tags=["floe", "replay", *connector.dag.tags],
         doc_md=_doc(connector),
     ) as dag:
         sink_dag.chain(connector, PlanReplayOperator(task_id=task_context.PLAN_TASK, connector=connector))
+    sink_dag.set_access(dag, connector.dag)
     return dag
 
 
 def _doc(connector: Connector) -> str:
     return "\n".join(
         [
-            f"Reads offsets or times of **{sink_dag.shown(connector.source)}** again that `{connector.name}` has read "
-            f"before, into **{sink_dag.shown(connector.destination)}**, exactly once. It commits no offsets, so it may run "
-            f"beside `{connector.name}` and beside other replays.",
+            f"Reads offsets or times of **{sink_dag.shown(connector.source)}** again that {dag_link(connector.name)} has "
+            f"read before, into **{sink_dag.shown(connector.destination)}**, exactly once. It commits no offsets, so it may "
+            f"run beside `{connector.name}` and beside other replays.",
             "",
             "* `skip` adds the rows that a table does not contain: triggering it twice adds nothing.",
             "* `replace` removes the rows of the range and writes them again; triggering it twice changes nothing more.",
@@ -130,7 +128,7 @@ def _doc(connector: Connector) -> str:
             "* Clearing a run and running it again is always safe: it keeps its plan and its identity.",
             "* `dry_run` prints what would be written.",
             "",
-            sink_dag.HELP,
+            f"{page_link(connector.name)}. {sink_dag.HELP}",
             "",  # Airflow takes a text that ends in .md for a path
         ]
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
@@ -9,11 +10,16 @@ from airflow.sdk import DAG, BaseOperator
 from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction, RetryRule
 
 from floe.config import Connector, ConnectorFile
+from floe.config.names import REPLAY_SUFFIX
+from floe.config.sections.dag import PLAIN, DagSettings
 from floe.exceptions import Retryable, Terminal
 from floe.operators import task_context
-from floe.operators.commit import CommitOperator
+from floe.operators.commit import CommitOperator, keep_landed
+from floe.operators.dags.assets import outlets_of
 from floe.operators.dags.forms import sink_form
+from floe.operators.dags.links import dag_link, page_link
 from floe.operators.dags.markdown import markdown, readable
+from floe.operators.dags.schedule import airflow_schedule, shown_schedule
 from floe.operators.failures import say_failure
 from floe.operators.plan import PlanOperator
 from floe.operators.write import WriteFilesOperator
@@ -21,8 +27,6 @@ from floe.operators.write import WriteFilesOperator
 RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
 """All but Airflow's own backfill: a run reads from the position on, whatever its date."""
 
-RETRIES = 2
-RETRY_DELAY = timedelta(seconds=10)
 COMMIT_RETRIES = 5
 """With doubled delays about five minutes, beyond the retry time of each try: what was written is worth waiting for."""
 
@@ -47,16 +51,33 @@ def retry_policy() -> ExceptionRetryPolicy:
     )
 
 
-def default_args() -> dict[str, Any]:
+def default_args(settings: DagSettings = PLAIN) -> dict[str, Any]:
     """Return what all tasks have in common."""
+    places = {"pool": settings.pool, "queue": settings.queue}
     return {
-        "owner": "floe",
-        "retries": RETRIES,
-        "retry_delay": RETRY_DELAY,
+        "owner": settings.owner,
+        "retries": settings.retries,
+        "retry_delay": timedelta(milliseconds=settings.retry_delay_ms),
         "retry_policy": retry_policy(),
+        "priority_weight": settings.priority_weight,
+        "execution_timeout": _time(settings.task_timeout_ms),
         "on_failure_callback": say_failure,
         "on_retry_callback": say_failure,
+        **{name: value for name, value in places.items() if value is not None},
     }
+
+
+def set_access(dag: DAG, settings: DagSettings) -> None:
+    """Say what roles may do with a DAG, and with its runs, as Airflow's FAB auth manager reads it.
+
+    Not by the DAG's constructor: its parameter warns on each parse of what Airflow 4 may take away.
+    """
+    access: dict[str, dict[str, Collection[str]]] = {}
+    for role, permissions in settings.access.items():
+        access[role] = {"DAGs": set(permissions) - {"can_trigger"}}
+        if "can_trigger" in permissions:
+            access[role]["DAG Runs"] = {"can_create"}
+    dag.access_control = access or None
 
 
 def chain(connector: Connector, plan: BaseOperator) -> None:
@@ -66,8 +87,10 @@ def chain(connector: Connector, plan: BaseOperator) -> None:
         task_id=task_context.COMMIT_TASK,
         connector=connector,
         trigger_rule="all_done_min_one_success",
-        retries=COMMIT_RETRIES,
+        retries=max(COMMIT_RETRIES, connector.dag.retries),
         retry_exponential_backoff=True,
+        outlets=outlets_of(connector),
+        on_failure_callback=[say_failure, keep_landed],
     )
     plan >> write >> commit
     # also directly, so that a failed writer does not keep the commit from what others announced
@@ -75,21 +98,24 @@ def chain(connector: Connector, plan: BaseOperator) -> None:
 
 
 def sink_dag(connector: Connector) -> DAG:
-    """Build the DAG of a connector: plan >> write >> commit, every commit interval."""
+    """Build the DAG of a connector: plan >> write >> commit, every commit interval or by its schedule."""
     with DAG(
         dag_id=connector.name,
         description=readable(f"{connector.source} into {connector.destination}")[:500],
-        schedule=timedelta(milliseconds=connector.commit_interval_ms),
+        schedule=airflow_schedule(connector.schedule, connector.commit_interval_ms),
         start_date=task_context.BEGINNING,
         catchup=False,
         max_active_runs=1,
         allowed_run_types=RUN_TYPES,  # type: ignore[arg-type]
-        default_args=default_args(),
-        params=sink_form(),
-        tags=["floe", "sink"],
+        dagrun_timeout=_time(connector.dag.run_timeout_ms),
+        is_paused_upon_creation=connector.dag.is_paused,
+        default_args=default_args(connector.dag),
+        params=sink_form(connector),
+        tags=["floe", "sink", *connector.dag.tags],
         doc_md=_doc(connector),
     ) as dag:
         chain(connector, PlanOperator(task_id=task_context.PLAN_TASK, connector=connector))
+    set_access(dag, connector.dag)
     return dag
 
 
@@ -101,22 +127,27 @@ def shown(text: str) -> str:
     return markdown(text[:_SHOWN_CHARACTERS])
 
 
+def _time(milliseconds: int | None) -> timedelta | None:
+    return None if milliseconds is None else timedelta(milliseconds=milliseconds)
+
+
 def _doc(connector: Connector) -> str:
     lines = [
-        f"**{shown(connector.source)}** into **{shown(connector.destination)}** every "
-        f"{connector.commit_interval_ms / 1000:g} s, exactly once.",
+        f"**{shown(connector.source)}** into **{shown(connector.destination)}** "
+        f"{shown(shown_schedule(connector.schedule, connector.commit_interval_ms))}, exactly once.",
         "",
         "* `plan` chooses the offsets that this run reads.",
         "* `write` reads them and writes data files, in Spark, and announces them in the control topic "
         f"`{connector.control_topic}`.",
-        "* `commit` adds one snapshot to each table, then commits the offsets in Kafka.",
+        "* `commit` adds one snapshot to each table, commits the offsets in Kafka, and raises an event of each table's "
+        "asset.",
         "",
         f"Clearing and running again is always safe. The consumer group is `{connector.group_id}`.",
         "",
         "Airflow's own backfill is refused: a run reads from the committed offsets on, whatever its date. To read offsets or "
-        f"times again, trigger `{connector.name}.replay`.",
+        f"times again, trigger {dag_link(connector.name + REPLAY_SUFFIX)}.",
         "",
-        HELP,
+        f"{page_link(connector.name)}. {HELP}",
         *(f"\n⚠ {markdown(warning)}" for warning in connector.warnings[:_SHOWN_WARNINGS]),
         "",  # Airflow takes a text that ends in .md for a path
     ]

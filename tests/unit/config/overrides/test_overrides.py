@@ -184,6 +184,16 @@ def test_name_and_secrets_are_never_lifted(connector, monkeypatch):
     assert len(caught.value.problems) == 2 and CANARY not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "key", ["floe.dag.owner", "floe.dag.access-control.Op", "floe.schedule", "floe.schedule.timezone"]
+)
+def test_keys_that_shape_the_dag_are_never_lifted(connector, monkeypatch, key):
+    monkeypatch.setenv(LIFTED_VARIABLE, f"*,{key}")
+    with pytest.raises(OverrideRefused, match="shapes the DAG: no run may set it") as caught:
+        override(connector(), {key: "x"}, REPLAY)
+    assert LIFTED_VARIABLE not in str(caught.value)
+
+
 def test_thousands_of_refused_keys_are_answered_in_time(connector):
     keys = {f"{prefix}zz{number}": "x" for number in range(3000) for prefix in ("floe.", "iceberg.catalog.")}
     with pytest.raises(OverrideRefused) as caught:

@@ -19,7 +19,6 @@ from floe.config.connector_files import read_file
 from floe.operators.brief import Brief
 from floe.operators.dags.broken_dag import broken_replay_dag, broken_sink_dag, import_error
 from floe.operators.dags.connector_dags import check_connectors, replay_dags, sink_dags
-from floe.operators.dags.sink_dag import RETRY_DELAY
 from tests.support.connectors import JSON
 from tests.support.repository import ROOT
 
@@ -131,7 +130,7 @@ def test_a_broken_connector_keeps_id_and_schedule(connectors: Callable[..., Path
     assert [task.task_id for task in dag.tasks] == ["plan", "write", "commit"]
     assert {task.owner for task in dag.tasks} == {"floe"} and dag.tags == {"floe", "broken"}
     # a task that was queued while the file was good may still be tried again: soon, and only for errors that may pass
-    assert all(task.retry_delay == RETRY_DELAY and task.retry_policy is not None for task in dag.tasks)
+    assert all(task.retry_delay == timedelta(seconds=10) and task.retry_policy is not None for task in dag.tasks)
 
 
 def test_what_is_kept_holds_no_settings(connectors: Callable[..., Path], tmp_path: Path) -> None:

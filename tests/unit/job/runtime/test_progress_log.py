@@ -1,0 +1,68 @@
+"""The progress of a long write, in the log."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from floe.model.plan import Slice
+from floe.model.ranges import OffsetRange
+from floe.model.slice_kind import ReadReason, WriteModeName
+from floe_job.runtime.progress_log import ProgressLog, progress_line
+
+SLICE = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (OffsetRange("t", "id", 0, 0, 8_000_000),), ("db.t",))
+
+
+class Tasks:
+    """Tasks that answer how far they are, so often; then the write ends."""
+
+    def __init__(self, *answers: Callable[[], tuple[int, int]]) -> None:
+        self._answers = list(answers)
+        self.ended = threading.Event()
+
+    def counts(self) -> tuple[int, int]:
+        answer = self._answers.pop(0)
+        if not self._answers:
+            self.ended.set()
+        return answer()
+
+
+def logged(caplog: pytest.LogCaptureFixture, *answers: Callable[[], tuple[int, int]]) -> list[str]:
+    tasks = Tasks(*answers, lambda: (0, 0))
+    with caplog.at_level("INFO"), ProgressLog(tasks, SLICE, every=0.001):
+        assert tasks.ended.wait(10)
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_progress_is_logged_while_tasks_run(caplog: pytest.LogCaptureFixture) -> None:
+    lines = logged(caplog, lambda: (0, 4), lambda: (0, 0), lambda: (3, 4))
+    assert [line.partition(",")[0] for line in lines] == ["0 of 4 tasks done", "3 of 4 tasks done"]
+
+
+def test_write_that_ends_soon_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"), ProgressLog(Tasks(lambda: (1, 2)), SLICE):
+        pass
+    assert caplog.records == []
+
+
+def test_spark_that_does_not_answer_is_asked_once(caplog: pytest.LogCaptureFixture) -> None:
+    asked = threading.Event()
+
+    def fail() -> tuple[int, int]:
+        asked.set()
+        msg = "gone\nsecond line"
+        raise RuntimeError(msg)
+
+    with caplog.at_level("INFO"), ProgressLog(Tasks(fail, fail), SLICE, every=0.001) as progress:
+        assert asked.wait(10)
+        progress.thread.join(10)
+    assert [record.getMessage() for record in caplog.records] == ["Spark does not tell how far the tasks are: gone"]
+
+
+def test_line_tells_records_speed_and_what_is_left() -> None:
+    assert progress_line(SLICE, 0, 4, 30) == "0 of 4 tasks done, of 8,000,000 offsets, after 30 s"
+    assert progress_line(SLICE, 1, 4, 60) == (
+        "1 of 4 tasks done, of 8,000,000 offsets, after 60 s: about 2,000,000 offsets, 33,333 a second, 180 s left"
+    )
