@@ -40,7 +40,7 @@ class Verb(Enum):
     WAIT = "wait"
     """Wait until a run that the reader did not trigger is successful."""
     TRIGGER = "trigger"
-    """Trigger a run, and wait until it is successful."""
+    """Trigger a run, and wait until it is successful; again if it began before Airflow read a changed file."""
     FAIL = "fail"
     """Trigger a run, and wait until it fails."""
 
