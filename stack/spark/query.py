@@ -107,7 +107,7 @@ def explain(error: Exception, spark: SparkSession) -> str:
     """Return what is wrong with a statement in a few words, and what to do next."""
     text = str(error)
     if "readonly database" in text or "read-only" in text:
-        return "nothing was changed: `make query` only reads. Tables change by connectors, or by an engine of your own"
+        return "no table was changed: `make query` only reads. Tables change by connectors, or by an engine of your own"
     if "TABLE_OR_VIEW_NOT_FOUND" in text:
         return missing(relation(error), table_names(spark))
     return first_lines(text)

@@ -82,7 +82,7 @@ def test_query_shows_rows_and_explains_what_fails(environment: dict[str, str], t
     assert failed[0] == "there is no table rpc.pizas. Nearest: rpc.pizzas"
     assert "selec" in failed[1]
     assert "UNRESOLVED_COLUMN" in failed[2]
-    assert [one.startswith("nothing was changed") for one in failed[3:]] == [True, True, True]
+    assert [one.startswith("no table was changed") for one in failed[3:]] == [True, True, True]
     assert done.stderr == ""
     assert not list(REPOSITORY.glob("spark-warehouse")) + list(REPOSITORY.glob("metastore_db"))
     assert (tmp_path / "query.log").exists()

@@ -116,7 +116,7 @@ def test_missing_table_of_an_empty_catalog_names_the_first_run() -> None:
 
 def test_statement_that_changes_tables_says_that_query_reads() -> None:
     error = PySparkException(message="[SQLITE_READONLY] attempt to write a readonly database")
-    assert query.explain(error, Session(error)).startswith("nothing was changed")  # type: ignore[arg-type]
+    assert query.explain(error, Session(error)).startswith("no table was changed")  # type: ignore[arg-type]
 
 
 def test_wrong_statement_is_explained_without_plan_and_frames() -> None:
