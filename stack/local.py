@@ -26,6 +26,8 @@ from stack.settings import EMPTY, REPOSITORY, S3, STORE, Settings
 CATALOG = "demo"
 _CONNECTORS = "FLOE_CONNECTORS_DIR"
 _WORKER = "FLOE_WORKER_CONFIG"
+_REST = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_CONNECTIONS": f"{CATALOG},kafka_default,spark_default"}
+"""What connectors made by REST may be and name, unless the environment says it."""
 _OWNER_STOPS_WITHIN = 60.0
 
 
@@ -261,6 +263,7 @@ class Local:
             "AIRFLOW_CONN_KAFKA_DEFAULT": json.dumps(kafka),
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(spark),
             **catalog,
+            **{name: os.environ.get(name, "").strip() or value for name, value in _REST.items()},
             "SCHEMA_REGISTRY_URL": self.registry.confluent_url,
             _CONNECTORS: str(self.connectors),
             _WORKER: os.environ.get(_WORKER, "").strip() or str(REPOSITORY / "deploy" / "connect-worker.properties"),

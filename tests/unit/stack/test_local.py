@@ -74,6 +74,13 @@ def test_connectors_are_avros_as_long_as_there_is_a_registry(tmp_path: Path) -> 
     assert one.airflow.environment()["FLOE_CONNECTORS_DIR"] == str(ROOT / "dags" / "connectors")
 
 
+def test_connectors_made_by_rest_may_name_what_the_stack_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "airflow").mkdir()
+    assert local(tmp_path).airflow.environment()["FLOE_REST_CONNECTIONS"] == "demo,kafka_default,spark_default"
+    monkeypatch.setenv("FLOE_REST_CONNECTORS", "false")
+    assert local(tmp_path).airflow.environment()["FLOE_REST_CONNECTORS"] == "false"
+
+
 def test_folder_of_connectors_in_the_environment_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLOE_CONNECTORS_DIR", "/mine")
     assert local(tmp_path, REGISTRY="1").connectors == Path("/mine")
