@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from floe.config import parse_connector
-from tests.support.tutorial import Shell, Step, Verb, is_shown, steps, steps_of
+from tests.support.tutorials.page import Step, Verb, is_shown, steps, steps_of
+from tests.support.tutorials.shell import Shell
 
 PAGES = ("start/first-connector.md", "start/pizzas.md", "start/events.md")
 HEREDOC = re.compile(r"^cat > (\S+)\.json <<'EOF'\n(.*?)^EOF$", re.MULTILINE | re.DOTALL)

@@ -14,7 +14,8 @@ from stack.jars import CACHE
 from stack.local import Local
 from stack.services.rest import Rest
 from stack.settings import REPOSITORY, Settings, free_port
-from tests.support.tutorial import Shell, Step, Verb, checkout, is_shown, steps
+from tests.support.tutorials.page import Step, Verb, is_shown, steps
+from tests.support.tutorials.shell import Shell, checkout
 
 pytestmark = pytest.mark.full
 
