@@ -6,6 +6,7 @@ import code
 import difflib
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +25,7 @@ MAX_CELL: Final = 200
 _NEAR: Final = 5
 _BANNER: Final = """`spark` is a session on catalog {catalog!r}, for example:
   spark.table("{catalog}.rpc.pizzas").show(5)
-  spark.sql("show tables in rpc").show()
+  sql("select count(*) from rpc.pizzas")
 Ctrl-D ends it."""
 
 
@@ -42,7 +43,9 @@ def query(local: Local, sql: str = "", connector: Path | None = None) -> None:
         if sql.strip():
             print_rows(spark, sql)
         elif sys.stdin.isatty():
-            code.interact(banner=_BANNER.format(catalog=catalogs[0].name), local={"spark": spark}, exitmsg="")
+            with suppress(ImportError):
+                import readline  # noqa: F401 - lines can be edited and called again
+            Prompt(spark).interact(_BANNER.format(catalog=catalogs[0].name), exitmsg="")
         else:
             run_lines(spark, sys.stdin.read())
 
@@ -83,9 +86,35 @@ def run_lines(spark: SparkSession, lines: str) -> None:
 
     try:
         # what was typed is run, as at any prompt of Python
-        exec(compile(lines, "<stdin>", "exec"), {"spark": spark})  # noqa: S102
+        exec(compile(lines, "<stdin>", "exec"), names(spark))  # noqa: S102
     except (PySparkException, Py4JError) as error:
         raise QueryFailed(explain(error, spark)) from error
+
+
+class Prompt(code.InteractiveConsole):
+    """Python's prompt with a session; an error of Spark's is a few words instead of its frames."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        super().__init__(names(spark))
+        self._spark = spark
+
+    def showtraceback(self) -> None:
+        """Print the error that is being handled."""
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        error = sys.exc_info()[1]
+        if isinstance(error, QueryFailed):
+            self.write(f"{error}\n")
+        elif isinstance(error, PySparkException | Py4JError):
+            self.write(f"{explain(error, self._spark)}\n")
+        else:
+            super().showtraceback()
+
+
+def names(spark: SparkSession) -> dict[str, object]:
+    """Return what lines of Python may use: the session, and a function that prints the rows of a statement."""
+    return {"spark": spark, "sql": lambda text: print_rows(spark, text)}
 
 
 def as_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -136,6 +136,16 @@ def test_error_of_spark_in_lines_is_explained_too() -> None:
         query.run_lines(Session(NotFound("rpc.order")), "spark.sql('select')")  # type: ignore[arg-type]
 
 
+def test_prompt_explains_errors_of_spark_without_frames(capsys: pytest.CaptureFixture[str]) -> None:
+    prompt = query.Prompt(Session(NotFound("rpc.order")))  # type: ignore[arg-type]
+    for line in ("spark.sql('select')", "sql('select')", "n = 6 * 7", "n", "1 / 0"):
+        assert not prompt.push(line)
+    shown = capsys.readouterr()
+    assert shown.err.splitlines()[:2] == ["there is no table rpc.order. Nearest: rpc.orders"] * 2
+    assert shown.err.splitlines()[-1] == "ZeroDivisionError: division by zero"
+    assert shown.out == "42\n"
+
+
 def test_query_without_a_catalog_says_how_to_start(tmp_path: Path) -> None:
     with pytest.raises(StackError, match=rf"no catalog {tmp_path}/catalog\.db: start the stack by `make up`"):
         query.require_tables(local(tmp_path))
