@@ -29,6 +29,8 @@ _CONF: Final = {
 }
 _FOREIGN: Final = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
 """Variables of the caller's environment that would start another Spark, or another kind of session."""
+_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""They print each error of a statement with Java's frames as JSON; it is raised, too."""
 _TAIL: Final = 15
 
 
@@ -64,8 +66,11 @@ def fetched(catalogs: Sequence[SparkCatalog], folder: Path) -> list[Path]:
 
 def _start(found: Sequence[Path], log: Path) -> SparkSession:
     from pyspark.errors import PySparkException
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
+    for name in _LOGGERS:
+        PySparkLogger.getLogger(name).disabled = True
     builder = SparkSession.builder.appName("floe query").master("local[2]")
     # On the JVM's own class path: JDBC finds drivers there, and not among jars that are added later.
     for key, value in {**_CONF, "spark.driver.extraClassPath": os.pathsep.join(map(str, found))}.items():

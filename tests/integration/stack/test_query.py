@@ -77,7 +77,7 @@ def test_query_shows_rows_and_explains_what_fails(environment: dict[str, str], t
     assert "|       1|    2|" in done.stdout
     assert "snapshots 2" in done.stdout
     assert "| 1          | a\\x1b[2J |" in done.stdout
-    assert "| 42         | NULL      |" in done.stdout
+    assert "| 42         | NULL     |" in done.stdout
     failed = [line.removeprefix("-- ") for line in done.stdout.splitlines() if line.startswith("-- ")]
     assert failed[0] == "there is no table rpc.pizas. Nearest: rpc.pizzas"
     assert "selec" in failed[1]
