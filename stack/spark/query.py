@@ -144,7 +144,7 @@ def explain(error: Exception, spark: SparkSession) -> str:
 
 def relation(error: Exception) -> str:
     """Return the name that Spark has not found, without its quotes."""
-    parameters = getattr(error, "getMessageParameters", dict)() or {}
+    parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
     return str(parameters.get("relationName", "")).replace("`", "")
 
 
