@@ -178,4 +178,6 @@ def first_lines(text: str) -> str:
         if line.lstrip().startswith(("'", "+-", "at ", "JVM stacktrace", ":- ")) and kept:
             break
         kept.append(line)
+        if line.endswith(";"):  # a plan follows
+            break
     return "\n".join(kept).rstrip("; \n") or "Spark failed without a message: see query.log in the state folder"

@@ -122,6 +122,8 @@ def test_statement_that_changes_tables_says_that_query_reads() -> None:
 def test_wrong_statement_is_explained_without_plan_and_frames() -> None:
     text = "[UNRESOLVED_COLUMN] A column `x` cannot be resolved.; line 1 pos 7;\n'Project ['x]\n+- SubqueryAlias demo"
     assert query.first_lines(text) == "[UNRESOLVED_COLUMN] A column `x` cannot be resolved.; line 1 pos 7"
+    assert query.first_lines("[X] a; line 1 pos 4;\nAggregate [n#1L]\n") == "[X] a; line 1 pos 4"
+    assert query.first_lines("[PARSE]\n== SQL ==\nselec 1\n^^^") == "[PARSE]\n== SQL ==\nselec 1\n^^^"
     assert "query.log" in query.first_lines("")
 
 
