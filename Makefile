@@ -4,6 +4,7 @@
 # (folder of the local stack), FLOE_DAGS_FOLDER, FLOE_PLUGINS_FOLDER, FLOE_CONNECTORS_DIR (what the local Airflow is
 # given), FLOE_JARS (folder of the broker's and Spark's jars); as in `make up AIRFLOW_PORT=18080`. REGISTRY=1: with a
 # schema registry, and the demo's orders in Avro. STORE=s3: the demo's tables on an S3 store, which is in memory.
+# EMPTY=1: without the demo's connector and records; connectors are in .floe/connectors or made by REST.
 
 # The first Python here that is new enough; `python3` if none is, so that the message names it.
 ifndef PYTHON
@@ -22,10 +23,10 @@ room-tests = $(wildcard tests/unit/$(ROOM) tests/contracts/test_$(notdir $(ROOM)
 
 # Some machines export it; without bytecode every Spark job starts seconds later.
 unexport PYTHONDONTWRITEBYTECODE
-export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT SCHEMA_REGISTRY_PORT REGISTRY S3_PORT STORE FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
+export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT SCHEMA_REGISTRY_PORT REGISTRY S3_PORT STORE EMPTY FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: screenshot help setup setup-dev up down status demo test test-unit test-room test-catalogs test-full faults soak bench lint format types imports check clean distclean python new-enough connector-named room-named
+.PHONY: screenshot help setup setup-dev up down status query demo test test-unit test-room test-catalogs test-full faults soak bench lint format types imports check clean distclean python new-enough connector-named room-named
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +43,7 @@ setup-dev: python ## the same, and what tests and linters need
 demo: setup ## the whole way once: Kafka, Airflow, Spark, an Iceberg table; then everything is stopped (REGISTRY=1: with Avro, STORE=s3: on S3)
 	@$(VENV)/python -m stack demo
 
-up: setup ## start the stack with the demo's records and leave it running (REGISTRY=1: with a schema registry, in Avro; STORE=s3: with an S3 store)
+up: setup ## start the stack with the demo's records and leave it running (REGISTRY=1: with a schema registry, in Avro; STORE=s3: with an S3 store; EMPTY=1: without records)
 	@$(VENV)/python -m stack up
 
 down: ## stop the stack
@@ -50,6 +51,11 @@ down: ## stop the stack
 
 status: ## show what runs and where
 	@$(ANY_PYTHON) -m stack status
+
+# The statement as it was written: make would expand a $ in it, and a shell what is in backticks.
+query: override export FLOE_SQL := $(value SQL)
+query: setup ## read the stack's tables by Spark: make query SQL="select …", or lines of PySpark at a prompt (CONNECTOR=file: its catalog)
+	@PYTHONPATH=plugins $(VENV)/python -m stack query $(if $(CONNECTOR),--connector "$(CONNECTOR)") -- "$$FLOE_SQL"
 
 test: setup-dev ## run the tests that CI runs (marked quick or ci)
 	@$(VENV)/python -m pytest $(SIDE_BY_SIDE) --durations=25

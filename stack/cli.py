@@ -1,4 +1,4 @@
-"""The commands: `python -m stack up | down | status | demo | clean`."""
+"""The commands: `python -m stack up | down | status | demo | query | clean`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 
 from stack import demo
@@ -31,14 +32,16 @@ def up(local: Local) -> None:
             message = "the stack is running without a schema registry: run `make down`, then `make up REGISTRY=1`"
             raise StackError(message)
         local.require_its_store()
-        if local.complete and demo.Demo.of(local).filled.exists():
+        local.require_empty()
+        if local.complete and _has_its_records(local):
             say("The stack is running already.")
         else:
             require_java()
             _start_for_up(local)
         local.interrupted.unlink(missing_ok=True)
     local.describe()
-    say("\n`make down` stops it.")
+    table = "<namespace>.<table>" if local.is_empty else demo.Demo.of(local).table
+    say(f'\n`make query SQL="select * from {table} limit 5"` shows rows; `make down` stops it.')  # noqa: S608 - text
 
 
 def run_demo(local: Local) -> None:
@@ -81,6 +84,19 @@ def status(local: Local) -> None:
     local.describe()
 
 
+def query(local: Local, sql: str, connector: Path | None) -> None:
+    """Print the rows of a statement in SQL, or prompt for lines of PySpark."""
+    # floe and pyspark are needed by this command alone
+    from stack.spark.query import query as run
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Spark's own ends the statement, and not the prompt
+    require_java()
+    try:
+        run(local, sql, connector)
+    except KeyboardInterrupt as error:
+        raise Interrupted(signal.SIGINT.name) from error
+
+
 def clean(local: Local) -> None:
     """Stop the stack and remove its data; the downloaded jars are kept."""
     down(local)
@@ -100,13 +116,22 @@ COMMANDS: dict[str, Callable[[Local], None]] = {
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code: 0, 1 for an error that was printed, 130 after a signal."""
     parser = argparse.ArgumentParser(prog="python -m stack", description=__doc__)
-    parser.add_argument("command", choices=COMMANDS)
-    command = COMMANDS[parser.parse_args(arguments).command]
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in COMMANDS:
+        commands.add_parser(name)
+    asked = commands.add_parser("query", help=query.__doc__)
+    asked.add_argument("sql", nargs="?", default="", help="a statement; without one lines of Python come from stdin")
+    asked.add_argument("--connector", type=Path, help="a file whose catalog is the default one")
+    given = parser.parse_args(arguments)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     for signum in _SIGNALS:
         signal.signal(signum, _interrupt)
     try:
-        command(Local(Settings.read(os.environ)))
+        local = Local(Settings.read(os.environ))
+        if given.command == "query":
+            query(local, given.sql, given.connector)
+        else:
+            COMMANDS[given.command](local)
     except StackError as error:
         say(f"error: {error}")
         return 1
@@ -116,13 +141,20 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def _has_its_records(local: Local) -> bool:
+    """Say whether the first records are in; an empty stack has none to wait for."""
+    return (local.empty_mark if local.is_empty else demo.Demo.of(local).filled).exists()
+
+
 def _start_for_up(local: Local) -> None:
     running = local.running
     if not local.is_filled and not running:
         local.wipe()
     try:
         local.start()
-        if not demo.Demo.of(local).filled.exists():
+        if local.is_empty:
+            local.empty_mark.touch()
+        elif not _has_its_records(local):
             demo.fill(local)
         else:
             say("The data of the last `make up` is kept; `make clean` removes it.")

@@ -6,7 +6,8 @@ StackError
 ├── DownloadFailed  jars could not be fetched
 ├── StartFailed     a process ended, or did not answer in time
 ├── AlreadyAtWork   another command holds the state folder
-└── RunFailed       the demo's DAG run, or what it left in the table, is not as expected
+├── RunFailed       the demo's DAG run, or what it left in the table, is not as expected
+└── QueryFailed     a statement is wrong, or names what is not there
 """
 
 
@@ -36,3 +37,7 @@ class AlreadyAtWork(StackError):
 
 class RunFailed(StackError):
     """A DAG run, or what it left in the table, is not as expected."""
+
+
+class QueryFailed(StackError):
+    """A statement is wrong, or names what is not there."""

@@ -21,11 +21,13 @@ from stack.services.broker import Broker
 from stack.services.object_store import ObjectStore
 from stack.services.recorded_service import RecordedService
 from stack.services.schema_registry import SchemaRegistry
-from stack.settings import REPOSITORY, S3, STORE, Settings
+from stack.settings import EMPTY, REPOSITORY, S3, STORE, Settings
 
 CATALOG = "demo"
 _CONNECTORS = "FLOE_CONNECTORS_DIR"
 _WORKER = "FLOE_WORKER_CONFIG"
+_REST = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_CONNECTIONS": f"{CATALOG},kafka_default,spark_default"}
+"""What connectors made by REST may be and name, unless the environment says it."""
 _OWNER_STOPS_WITHIN = 60.0
 
 
@@ -75,7 +77,21 @@ class Local:
     def connectors(self) -> Path:
         """The folder of connectors that Airflow reads."""
         given = os.environ.get(_CONNECTORS, "").strip()
-        return Path(given) if given else self.settings.dags / ("connectors-avro" if self.has_registry else "connectors")
+        if given:
+            return Path(given)
+        if self.is_empty:
+            return self.settings.state / "connectors"
+        return self.settings.dags / ("connectors-avro" if self.has_registry else "connectors")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the stack has nothing of the demo, and connectors of its own: asked for now, or when its data was made."""
+        return self.settings.empty or self.empty_mark.exists()
+
+    @property
+    def empty_mark(self) -> Path:
+        """The file that says that the data is of a stack without the demo; it counts as one that says that it is filled."""
+        return self.settings.state / "filled-empty"
 
     @property
     def running(self) -> bool:
@@ -100,8 +116,18 @@ class Local:
             message += f"another by FLOE_STATE, then {wanted}"
             raise StackError(message)
 
+    def require_empty(self) -> None:
+        """Raise StackError if an empty stack is asked for, and there is a demo's."""
+        has_demo = self.running or any(self.settings.state.glob("filled*"))
+        if self.settings.empty and has_demo and not self.empty_mark.exists():
+            message = f"the stack in {self.settings.state} has the demo's connector and records: remove them by "
+            message += f"`make clean`, or name another folder by FLOE_STATE, then `make up {EMPTY}=1`"
+            raise StackError(message)
+
     def start(self) -> None:
         """Start what does not run, a line of progress for each part; what this call started is stopped if it fails."""
+        if self.is_empty:
+            self.connectors.mkdir(parents=True, exist_ok=True)
         if not self.has_store:
             self.settings.warehouse.mkdir(parents=True, exist_ok=True)
         started: list[RecordedService] = []
@@ -162,7 +188,7 @@ class Local:
         say(f"Catalog  {self.settings.catalog_uri}")
         if self.has_store:
             say(f"Tables in {self.catalog['warehouse']}, in memory: `make down` loses them")
-        if self.has_registry:
+        if self.has_registry or self.is_empty:
             say(f"Connectors in {self.connectors}")
         say(f"State    {self.settings.state}")
 
@@ -237,6 +263,7 @@ class Local:
             "AIRFLOW_CONN_KAFKA_DEFAULT": json.dumps(kafka),
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(spark),
             **catalog,
+            **{name: os.environ.get(name, "").strip() or value for name, value in _REST.items()},
             "SCHEMA_REGISTRY_URL": self.registry.confluent_url,
             _CONNECTORS: str(self.connectors),
             _WORKER: os.environ.get(_WORKER, "").strip() or str(REPOSITORY / "deploy" / "connect-worker.properties"),

@@ -42,13 +42,13 @@ def json_records(first: int, count: int) -> Iterator[tuple[str, bytes]]:
         yield str(order["order_id"]), json.dumps(order).encode()
 
 
-def create_topics(bootstrap: str, topic: str) -> None:
+def create_topics(bootstrap: str, topic: str, partitions: int = PARTITIONS) -> None:
     """Create a topic of orders and the control topic; those that are there stay as they are."""
     from confluent_kafka import KafkaError, KafkaException
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
-    topics = [NewTopic(topic, num_partitions=PARTITIONS), NewTopic(CONTROL_TOPIC, num_partitions=1)]
+    topics = [NewTopic(topic, num_partitions=partitions), NewTopic(CONTROL_TOPIC, num_partitions=1)]
     # Kept in a variable: a client that is garbage-collected cancels its unanswered requests.
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
     for name, future in admin.create_topics(topics).items():

@@ -28,6 +28,7 @@ REGISTRY = "REGISTRY"
 REGISTRY_PORT = "SCHEMA_REGISTRY_PORT"
 REGISTRY_PORT_DEFAULT = 8081
 STORE = "STORE"
+EMPTY = "EMPTY"
 S3 = "s3"
 S3_PORT = "S3_PORT"
 S3_PORT_DEFAULT = 9000
@@ -41,7 +42,7 @@ _TRIES = 100
 
 @dataclass(frozen=True)
 class Settings:
-    """Ports and folders of one stack, and whether it has a schema registry and an S3 store."""
+    """Ports and folders of one stack, and whether it has a schema registry, an S3 store, and nothing of the demo."""
 
     state: Path
     jars: Path
@@ -54,6 +55,7 @@ class Settings:
     registry: bool
     s3_port: int
     on_s3: bool
+    empty: bool = False
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Settings:
@@ -71,6 +73,7 @@ class Settings:
             registry=_flag(environ, REGISTRY),
             s3_port=_port(environ, S3_PORT, S3_PORT_DEFAULT),
             on_s3=_is_on_s3(environ),
+            empty=_flag(environ, EMPTY),
         )
 
     @property

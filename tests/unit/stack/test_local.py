@@ -74,6 +74,13 @@ def test_connectors_are_avros_as_long_as_there_is_a_registry(tmp_path: Path) -> 
     assert one.airflow.environment()["FLOE_CONNECTORS_DIR"] == str(ROOT / "dags" / "connectors")
 
 
+def test_connectors_made_by_rest_may_name_what_the_stack_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "airflow").mkdir()
+    assert local(tmp_path).airflow.environment()["FLOE_REST_CONNECTIONS"] == "demo,kafka_default,spark_default"
+    monkeypatch.setenv("FLOE_REST_CONNECTORS", "false")
+    assert local(tmp_path).airflow.environment()["FLOE_REST_CONNECTORS"] == "false"
+
+
 def test_folder_of_connectors_in_the_environment_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLOE_CONNECTORS_DIR", "/mine")
     assert local(tmp_path, REGISTRY="1").connectors == Path("/mine")
@@ -98,3 +105,23 @@ def test_registry_of_running_stack_without_one_is_refused(tmp_path: Path, monkey
     monkeypatch.setattr(Airflow, "running", True)
     with pytest.raises(StackError, match="running without a schema registry: run `make down`"):
         up(one)
+
+
+def test_empty_stack_has_connectors_of_its_own_until_the_wipe(tmp_path: Path) -> None:
+    asked = local(tmp_path, EMPTY="1")
+    asked.require_empty()
+    assert asked.connectors == tmp_path / "connectors"
+    assert local(tmp_path).connectors == ROOT / "dags" / "connectors"
+    asked.empty_mark.touch()
+    later = local(tmp_path)
+    later.require_empty()
+    assert (later.connectors, later.is_filled) == (tmp_path / "connectors", True)
+    later.wipe()
+    assert not local(tmp_path).is_empty
+
+
+def test_empty_stack_is_none_with_the_demos_records(tmp_path: Path) -> None:
+    Demo.of(local(tmp_path)).filled.touch()
+    with pytest.raises(StackError, match="has the demo's connector and records: remove them by `make clean`, or name"):
+        local(tmp_path, EMPTY="1").require_empty()
+    local(tmp_path).require_empty()

@@ -21,6 +21,11 @@ def test_without_variables_the_defaults_hold() -> None:
     assert (settings.on_s3, settings.s3_port) == (False, 9000)
 
 
+def test_demo_is_left_out_by_1() -> None:
+    assert Settings.read({"EMPTY": "1"}).empty
+    assert not Settings.read({}).empty
+
+
 def test_an_empty_variable_is_as_good_as_none() -> None:
     assert Settings.read({"KAFKA_PORT": "", "FLOE_STATE": ""}) == Settings.read({})
 

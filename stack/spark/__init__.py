@@ -1,0 +1,1 @@
+"""Queries of the local stack's tables by Spark."""
