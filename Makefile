@@ -26,10 +26,10 @@ unexport PYTHONDONTWRITEBYTECODE
 export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT SCHEMA_REGISTRY_PORT REGISTRY S3_PORT STORE EMPTY FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: screenshot help setup setup-dev up down status query demo test test-unit test-room test-catalogs test-full faults soak bench lint format types imports check clean distclean python new-enough connector-named room-named
+.PHONY: screenshot help setup setup-dev up down status query demo test test-unit test-room test-catalogs test-full faults soak bench lint format types imports check keys doctor connector-status clean distclean python new-enough connector-named room-named
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 python:
 	@command -v $(PYTHON) >/dev/null || { echo "error: there is no $(PYTHON): install Python 3.11 or newer, or name one, as in make PYTHON=python3.12 demo"; exit 1; }
@@ -98,8 +98,17 @@ imports: setup-dev ## check the direction of imports
 screenshot: setup-dev ## make the README's picture of a run from the running stack (make up first)
 	@$(VENV)/python tests/browser/screenshot.py
 
-check: connector-named new-enough ## validate connectors, by Python alone: make check CONNECTOR=file or folder, STRICT=1
-	@PYTHONPATH=plugins $(ANY_PYTHON) -m floe.config check $(if $(STRICT),--strict) $(CONNECTOR)
+check: connector-named new-enough ## validate connectors, by Python alone: make check CONNECTOR=file or folder, STRICT=1, CONNECT=1
+	@PYTHONPATH=plugins $(ANY_PYTHON) -m floe check $(if $(STRICT),--strict) $(if $(CONNECT),--connect) $(CONNECTOR)
+
+keys: new-enough ## search the configuration keys: make keys PATTERN=commit
+	@PYTHONPATH=plugins $(ANY_PYTHON) -m floe keys $(if $(PATTERN),'$(PATTERN)')
+
+doctor: connector-named setup ## find out what is wrong around a connector: make doctor CONNECTOR=file, folder or name, READ_ONLY=1
+	@$(VENV)/python -m stack.floe_command doctor $(if $(READ_ONLY),--read-only) $(CONNECTOR)
+
+connector-status: setup ## show lag, last commits and problems of connectors: make connector-status CONNECTOR=file or name (all)
+	@$(VENV)/python -m stack.floe_command status $(CONNECTOR)
 
 new-enough: python
 	@$(ANY_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $(ANY_PYTHON) is `$(ANY_PYTHON) -V 2>&1`: floe needs 3.11 or newer; name one, as in make PYTHON=python3.11 check"; exit 1; }

@@ -7,6 +7,7 @@ from typing import Any
 
 import confluent_kafka as ck
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclOperation,
     OffsetSpec,
 )
 
@@ -46,6 +47,14 @@ class Cluster(Topics):
         )
         return str(description.cluster_id)
 
+    def brokers(self) -> dict[int, tuple[str, int]]:
+        """Return host and port of each broker as it announces them to clients of this listener, by the broker's id."""
+        description = self._ask(
+            lambda: self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT),
+            Action("describe the cluster", "Describe on the cluster"),
+        )
+        return {int(node.id): (str(node.host), int(node.port)) for node in description.nodes}
+
     def logs(self, names: Sequence[str]) -> tuple[PartitionLog, ...]:
         """Return log start and last stable offset of every partition of the topics, sorted by topic and partition.
 
@@ -84,11 +93,20 @@ class Cluster(Topics):
         """Return the log end offset of each partition, after open transactions: how far other consumers may have read."""
         return self._offsets(tps, OffsetSpec.latest(), ck.IsolationLevel.READ_UNCOMMITTED)  # type: ignore[no-untyped-call]
 
+    def newest_timestamps(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the newest timestamp of each partition in epoch ms, those of markers of transactions too; -1 without one.
+
+        Brokers give a marker the time of their own clock.
+        """
+        spec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
+        return self._offsets(tps, spec, ck.IsolationLevel.READ_UNCOMMITTED, "timestamp")
+
     def _offsets(
         self,
         tps: Iterable[TopicPartition],
         spec: Any,
         isolation: ck.IsolationLevel = ck.IsolationLevel.READ_COMMITTED,
+        field: str = "offset",
     ) -> dict[TopicPartition, int]:
         asked = {ck.TopicPartition(tp.topic, tp.partition): spec for tp in tps}
         if not asked:
@@ -96,7 +114,7 @@ class Cluster(Topics):
 
         def request() -> "Future[dict[TopicPartition, int]]":
             answers = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=REQUEST_TIMEOUT)
-            return _gathered({TopicPartition(t.topic, t.partition): future for t, future in answers.items()})
+            return _gathered({TopicPartition(t.topic, t.partition): future for t, future in answers.items()}, field)
 
         names = ", ".join(repr(name) for name in sorted({tp.topic for tp in asked})[:20])
         return self._ask(request, Action(f"list the offsets of topic {names}", f"Describe and Read on topic {names}"))
@@ -134,10 +152,16 @@ class Cluster(Topics):
             )
             raise GroupInUse(msg)
 
-    def _group(self, group_id: str) -> Any:
+    def may_commit(self, group_id: str) -> bool:
+        """Whether this client may commit offsets of the group; brokers that do not say it are believed to allow it."""
+        allowed = self._group(group_id, rights=True).authorized_operations
+        return not allowed or AclOperation.READ in allowed
+
+    def _group(self, group_id: str, *, rights: bool = False) -> Any:
         """Describe a group, as soon as its coordinator answers."""
+        asked = {"request_timeout": REQUEST_TIMEOUT, "include_authorized_operations": rights}
         return self._ask(
-            lambda: self._admin.describe_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)[group_id],
+            lambda: self._admin.describe_consumer_groups([group_id], **asked)[group_id],
             _reading_group(group_id),
         )
 
@@ -205,11 +229,12 @@ def _reading_group(group_id: str) -> Action:
     return Action(f"read the positions of group {group_id!r}", f"Describe and Read on group {group_id!r}")
 
 
-def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[TopicPartition, int]]":
-    """Join the futures of one request into one; the first error is the error of the result."""
+def _gathered(futures: Mapping[TopicPartition, "Future[Any]"], field: str) -> "Future[dict[TopicPartition, int]]":
+    """Join a field of the futures of one request into one; the first error is the error of the result."""
     joined: Future[dict[TopicPartition, int]] = Future()
     try:
-        joined.set_result({tp: future.result(REQUEST_TIMEOUT * 2).offset for tp, future in futures.items()})
+        results = {tp: getattr(future.result(REQUEST_TIMEOUT * 2), field) for tp, future in futures.items()}
+        joined.set_result(results)
     except ck.KafkaException as error:
         joined.set_exception(error)
     return joined

@@ -79,6 +79,10 @@ class Topics:
 
         Brokers that do not say it are believed to allow it: reading then fails if they do not.
         """
+        return self.without_right(names, AclOperation.READ)
+
+    def without_right(self, names: Iterable[str], operation: AclOperation) -> set[str]:
+        """Return the topics that this client may not do something with; of brokers that do not say it, none."""
         found: set[str] = set()
         for name in sorted(set(names)):
             try:
@@ -89,7 +93,7 @@ class Topics:
                 found.add(name)
             else:
                 allowed = description.authorized_operations
-                found |= {name} if allowed and AclOperation.READ not in allowed else set()
+                found |= {name} if allowed and operation not in allowed else set()
         return found
 
     def topic_names(self) -> list[str]:
@@ -129,21 +133,22 @@ class Topics:
 
     def cleanup_policy(self, name: str) -> str:
         """Return a topic's ``cleanup.policy``. Raises KafkaMisconfigured if this client may not see it."""
-        return str(self._config(name)["cleanup.policy"].value)
+        return self.configuration(name)["cleanup.policy"]
 
     def retention_ms(self, name: str) -> int | None:
         """Return for how many ms a topic keeps a record at least; None for ever. Raises as :meth:`cleanup_policy`."""
-        config = self._config(name)
-        kept = int(config["retention.ms"].value)
-        return kept if kept >= 0 and "delete" in str(config["cleanup.policy"].value) else None
+        configuration = self.configuration(name)
+        kept = int(configuration["retention.ms"])
+        return kept if kept >= 0 and "delete" in configuration["cleanup.policy"] else None
 
-    def _config(self, name: str) -> Mapping[str, Any]:
+    def configuration(self, name: str) -> dict[str, str]:
+        """Return a topic's configuration, defaults too. Raises KafkaMisconfigured if this client may not see it."""
         resource = ConfigResource(ResourceType.TOPIC, name)
         action = Action(f"see the configuration of topic {name!r}", f"DescribeConfigs on topic {name!r}")
         config: Mapping[str, Any] = self._ask(
             lambda: self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource], action
         )
-        return config
+        return {key: str(entry.value) for key, entry in config.items()}
 
     def _error_of(self, reason: ck.KafkaError, action: Action) -> KafkaError:
         return self._client.error(reason, action, self._log.drained(self._admin))

@@ -1,5 +1,6 @@
 """One fenced Kafka transaction: control events, and positions if they move."""
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, Self
@@ -30,6 +31,9 @@ topic's message limit (1,048,588 by default). A transaction may have any number 
 
 TRANSACTIONS = "__transaction_state"
 """The topic in which brokers keep transactions: a small metadata request. Clients without permission get an answer, too."""
+
+REHEARSAL_AGE = 120
+"""Seconds before now that the record of a rehearsal is dated."""
 
 UNTIL_CONNECTED, CONNECT_SECONDS = 2, 5.0
 """Requests after which a client has a lasting connection. librdkafka closes the first one after it has found the
@@ -115,6 +119,32 @@ class TransactionalProducer:
                     self._abort()
                 raise
             reach(CrashPoint.TRANSACTION_COMMITTED)
+
+    def rehearse(self, topic: str, key: str, record: ControlRecord) -> None:
+        """Send a record in a transaction and abort it: consumers of committed records never see it.
+
+        The record gets a time of ``REHEARSAL_AGE`` seconds ago, so that the newest one is that of the brokers' own marker.
+        Raises what :meth:`send` raises, NotPermitted too.
+        """
+        self._used = {"topic": repr(topic), "group": "(none)", "read": "(none)"}
+        refused: list[ck.KafkaError] = []
+        with self._map_errors("write a record"):
+            self._producer.begin_transaction()
+            try:
+                self._producer.produce(
+                    topic,
+                    value=record.value,
+                    key=key,
+                    headers=record.headers,
+                    timestamp=int((time.time() - REHEARSAL_AGE) * 1000),
+                    on_delivery=lambda error, _: refused.append(error) if error is not None else None,
+                )
+                if self._producer.flush(REQUEST_TIMEOUT) or refused:
+                    raise ck.KafkaException(refused[0] if refused else ck.KafkaError(ck.KafkaError._TIMED_OUT))
+            except BaseException:
+                self._abort()
+                raise
+            self._producer.abort_transaction(REQUEST_TIMEOUT)
 
     def _acls(self, code: int) -> str:
         """Return the ACLs that a transaction needs, of the kind that the brokers name."""

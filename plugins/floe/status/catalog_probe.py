@@ -13,6 +13,7 @@ from floe.catalogs.client import Tables
 from floe.catalogs.commit_check import SentCommit
 from floe.catalogs.exceptions import CatalogError
 from floe.catalogs.providers.registry import provider_of
+from floe.config.sections.tables import TableSettings
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, Ledger
@@ -37,7 +38,7 @@ def probe_catalog(tables: Tables, namespace: str) -> list[str]:
     """
     name = f"{namespace}.{PREFIX}{uuid.uuid4().hex[:12]}"
     try:
-        table = tables.create(name, _SCHEMA)
+        table = tables.create(name, _SCHEMA, TableSettings())
     except CatalogError as error:
         return [f"no table can be created in {namespace!r}: {error}"]
     branches = (MAIN_BRANCH, BRANCH) if provider_of(table).keeps_history else (MAIN_BRANCH,)

@@ -1,0 +1,117 @@
+"""The commands, their options and their exit codes: 0 all is well, 1 a problem was found, 2 the command line is wrong."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from floe.cli.exceptions import UsageError
+
+_CONNECTORS = "a connector file, a folder of them, or a connector's name"
+_FOLDER = "where connectors are looked up by name (FLOE_CONNECTORS_DIR, else dags/connectors)"
+_EXIT = "Exit code: 0 all is well, 1 a problem was found, 2 the command line is wrong."
+_MIN_SECONDS = 1.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    _make_printable()
+    options = _parser().parse_args(arguments)
+    before = logging.root.manager.disable
+    # what clients log is in findings and problems, and Airflow would log to the output
+    logging.disable(logging.CRITICAL)
+    try:
+        code: int = importlib.import_module(f"floe.cli.{options.command}").run(options)
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "floe":
+            raise
+        missing = f"this Python has no {error.name}"
+        print(f"error: {options.command} needs the packages of requirements.txt, and {missing}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # what reads this output has ended
+        return 0
+    finally:
+        logging.disable(before)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m floe", description="Check, diagnose and watch connectors of floe.", epilog=_EXIT
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    check = commands.add_parser(
+        "check", **_texts("validate connector files by Python alone, without asking any server")
+    )
+    check.add_argument("connectors", metavar="FILE|FOLDER", nargs="+", type=Path, help="connector files, or folders")
+    check.add_argument("--strict", action="store_true", help="a warning about a file is an error")
+    check.add_argument("--connect", action="store_true", help="then diagnose them read-only, as doctor does")
+    doctor = commands.add_parser(
+        "doctor", **_texts("find out what is wrong around a connector: brokers, catalog, Spark, clocks …")
+    )
+    doctor.add_argument("connectors", metavar="CONNECTOR", nargs="+", help=_CONNECTORS)
+    mode = doctor.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--write-probe",
+        dest="write",
+        action="store_true",
+        default=True,
+        help="try writing, too (default): an aborted transaction, a probe table, a file in the warehouse; all are removed",
+    )
+    mode.add_argument("--read-only", dest="write", action="store_false", help="write nothing")
+    doctor.add_argument("--quiet", action="store_true", help="show warnings and problems only")
+    status = commands.add_parser(
+        "status", **_texts("show lag, last commits and problems, as Kafka and the tables have them now")
+    )
+    status.add_argument("connectors", metavar="CONNECTOR", nargs="*", help=f"{_CONNECTORS}; all unless given")
+    status.add_argument("--dead-letters", action="store_true", help="count open dead letters, which reads their table")
+    status.add_argument("--commits", type=_count, default=1, metavar="N", help="show the last N commits of a table (1)")
+    status.add_argument("--watch", type=_seconds, metavar="SECONDS", help="show it again and again, until Ctrl-C")
+    for command in (doctor, status):
+        command.add_argument("--connectors", dest="folder", type=Path, metavar="FOLDER", help=_FOLDER)
+    keys = commands.add_parser("keys", **_texts("search the configuration keys: type, default, class, meaning"))
+    keys.add_argument(
+        "pattern", metavar="PATTERN", nargs="?", default="", help="a part of a name or of a meaning, or a glob"
+    )
+    for command in (check, doctor, status, keys):
+        command.add_argument("--json", action="store_true", help="print JSON, for programs")
+    return parser
+
+
+def _texts(text: str) -> dict[str, Any]:
+    return {"help": text, "description": f"{text[0].upper()}{text[1:]}.", "epilog": _EXIT}
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        msg = "at least 1"
+        raise argparse.ArgumentTypeError(msg)
+    return number
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not _MIN_SECONDS <= seconds < float("inf"):
+        msg = f"at least {_MIN_SECONDS:g} second"
+        raise argparse.ArgumentTypeError(msg)
+    return seconds
+
+
+def _make_printable() -> None:
+    """Let a terminal that lacks a character show its escape, and no error."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")

@@ -1,0 +1,154 @@
+"""What a connector's servers need, looked up as far as it can be from here, and why the rest is not known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from floe.cli.airflow_lookup import connection, connection_field, variable
+from floe.cli.exceptions import NotLookedUp
+from floe.config import Connector
+from floe.config.connection_fields import ConnectionFields
+from floe.config.exceptions import ConfigError
+from floe.config.kafka.worker_keys import WorkerKeys
+from floe.config.overrides.catalog_options import with_catalog
+from floe.config.overrides.registry_options import with_registry
+from floe.config.parser import parse_connector
+from floe.config.properties import Properties
+from floe.config.providers.base import ProviderContext
+from floe.config.providers.operator_settings import OperatorSettings
+from floe.config.providers.reference import providers_in
+from floe.config.providers.resolution import Resolver, late_references
+from floe.config.registry.connection import RegistryConnection
+from floe.config.secrets.mask import learn
+from floe.doctor.case import Part
+from floe.kafka.exceptions import KafkaMisconfigured
+from floe.kafka.layers import Shared
+from floe.kafka.settings import KafkaSettings
+
+_PARTS: tuple[tuple[str, Part], ...] = (
+    ("iceberg.catalog.", "catalog"),
+    ("iceberg.kafka.", "kafka"),
+    ("consumer.override.", "kafka"),
+    ("key.converter.", "registry"),
+    ("value.converter.", "registry"),
+)
+
+
+@dataclass
+class Surroundings:
+    """A connector with values in the place of references, and the settings of its clients; None where not known.
+
+    ``unknown``: by part, what could not be looked up.
+    """
+
+    connector: Connector
+    settings: KafkaSettings | None = field(default=None, repr=False)
+    spark: ConnectionFields | None = None
+    unknown: dict[Part, str] = field(default_factory=dict)
+
+
+def look_up(connector: Connector) -> Surroundings:
+    """Look up all that a connector refers to. Raises nothing."""
+    learn(connector.properties)
+    found = Surroundings(connector)
+    operator = OperatorSettings.present()
+    resolver = Resolver(operator.providers, ProviderContext(os.environ, connection_field, variable))
+    _resolve(found, resolver)
+    _with_connections(found)
+    if "kafka" not in found.unknown:
+        _with_kafka(found, operator, resolver)
+    try:
+        found.spark = connection(connector.spark_conn_id)
+    except NotLookedUp as error:
+        found.unknown["spark"] = str(error)
+    return found
+
+
+def _resolve(found: Surroundings, resolver: Resolver) -> None:
+    """Put values in the place of references, those that have one."""
+    texts = late_references(found.connector.properties)
+    values: dict[str, str] = {}
+    for key, text in texts.items():
+        try:
+            resolved = resolver.resolve({key: text})
+        except NotLookedUp as error:
+            _is_unknown(found, key, f"{key}: {error}")
+            continue
+        if resolved.problems:
+            _is_unknown(found, key, resolved.problems[0])
+        learn({f"{number}.secret": value for number, value in enumerate(resolved.secrets)})
+        learn(resolved.values)
+        values |= resolved.values
+    if not values:
+        return
+    try:
+        made = parse_connector({**found.connector.properties, **values}, narrowed=True)
+    except ConfigError as error:
+        for key in values:
+            _is_unknown(found, key, f"{key}: {error}")
+        return
+    found.connector = replace(made, references=Properties(texts))
+
+
+def _is_unknown(found: Surroundings, key: str, why: str) -> None:
+    part = next((part for prefix, part in _PARTS if key.startswith(prefix)), None)
+    if part is not None:
+        found.unknown.setdefault(part, why)
+
+
+def _with_connections(found: Surroundings) -> None:
+    """Add what Airflow connections say of registry, catalog and AWS."""
+    if "registry" not in found.unknown:
+        try:
+            found.connector, _ = with_registry(found.connector, _registry_connection, learn)
+        except (NotLookedUp, ConfigError) as error:
+            found.unknown["registry"] = str(error)
+    if "catalog" not in found.unknown:
+        try:
+            found.connector, _ = with_catalog(found.connector, lambda conn_id, _: connection(conn_id), learn)
+        except (NotLookedUp, ConfigError) as error:
+            found.unknown["catalog"] = str(error)
+
+
+def _registry_connection(conn_id: str) -> RegistryConnection:
+    return RegistryConnection(**vars(connection(conn_id)))
+
+
+def _with_kafka(found: Surroundings, operator: OperatorSettings, resolver: Resolver) -> None:
+    """Put worker file, Airflow connection and the connector's keys together; brokers may be in any of them."""
+    why, extra = "", None
+    try:
+        extra = connection(found.connector.kafka_conn_id).extra
+    except NotLookedUp as error:
+        why = str(error)
+
+    def resolve(settings: Mapping[str, str]) -> Mapping[str, str]:
+        return _resolved(settings, resolver)
+
+    shared = Shared(found.connector.kafka_conn_id, _plain(extra), WorkerKeys.of(operator.worker), resolve)
+    try:
+        found.settings = KafkaSettings.over(shared, found.connector)
+    except (NotLookedUp, ConfigError, KafkaMisconfigured) as error:
+        found.unknown["kafka"] = why or str(error)
+        return
+    learn(found.settings.secrets)
+
+
+def _plain(extra: Mapping[str, object] | None) -> Mapping[str, Any] | None:
+    return None if extra is None else dict(extra)
+
+
+def _resolved(settings: Mapping[str, str], resolver: Resolver) -> Mapping[str, str]:
+    learn(settings)
+    texts = {key: text for key, text in settings.items() if "${" in text and providers_in(text)}
+    if not texts:
+        return settings
+    found = resolver.resolve(texts)
+    learn({f"{number}.secret": value for number, value in enumerate(found.secrets)})
+    learn(found.values)
+    if found.problems:
+        raise ConfigError(*found.problems)
+    return {**settings, **found.values}

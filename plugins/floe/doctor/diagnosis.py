@@ -1,0 +1,121 @@
+"""The diagnosis of a connector: all checks, one after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from floe.config import Connector
+from floe.config.connection_fields import ConnectionFields
+from floe.config.secrets.mask import learn, learn_environment
+from floe.doctor import (
+    brokers,
+    catalog,
+    clocks,
+    control_topic,
+    disks,
+    group,
+    packages,
+    registry,
+    spark,
+    topics,
+    warehouse,
+)
+from floe.doctor.case import Case, Part
+from floe.doctor.check import Check
+from floe.doctor.finding import About, Finding, Level
+from floe.kafka.settings import KafkaSettings
+
+_SERVERS = "check bootstrap.servers and the login in the Airflow connection, and that the brokers run"
+_BROKERS, _CATALOG = ("brokers", "login"), ("catalog",)
+
+CHECKS: tuple[Check, ...] = (
+    Check("brokers", brokers.find_addresses, _SERVERS, "kafka"),
+    Check("login", brokers.find_login, _SERVERS, "kafka", ("brokers",)),
+    Check("listeners", brokers.find_listeners, "check the brokers' advertised.listeners", "kafka", _BROKERS, 60.0),
+    Check("topics", topics.find_topics, "grant Describe on the topics", "kafka", _BROKERS),
+    Check("reading", topics.find_reading, "grant Read on the topics", "kafka", _BROKERS),
+    Check("group", group.find_group, "grant Read on the group; stop other consumers of it", "kafka", _BROKERS),
+    Check("control topic", control_topic.find_control_topic, "grant Read and Write on it", "kafka", _BROKERS),
+    Check(
+        "transactions",
+        control_topic.find_transactions,
+        "grant Write on the connector's TransactionalId prefix; check that the topic __transaction_state has enough replicas",
+        "kafka",
+        (*_BROKERS, "control topic"),
+    ),
+    Check("dead letters", control_topic.find_dead_letter_topic, "grant Write on their topic", "kafka", _BROKERS),
+    Check("registry", registry.find_registry, "check the registry's address, TLS and login", "registry"),
+    Check(
+        "catalog", catalog.find_catalog, "check iceberg.catalog.*, and that the catalog runs", "catalog", seconds=60.0
+    ),
+    Check(
+        "commits",
+        catalog.find_commits,
+        "check the catalog's grants for floe's login",
+        "catalog",
+        _CATALOG,
+        seconds=90.0,
+    ),
+    Check("warehouse", warehouse.find_warehouse, warehouse.REMEDY, "catalog", _CATALOG, 60.0),
+    Check("spark", spark.find_master, "check the Airflow connection to Spark", "spark"),
+    Check("java", spark.find_java, "install Java 17 or newer and pyspark"),
+    Check("python", spark.find_python, "install one minor version of Python on driver and workers"),
+    Check("packages", packages.find_packages, "install requirements.txt with constraints.txt"),
+    Check("clocks", clocks.find_clocks, clocks.REMEDY),
+    Check("disks", disks.find_room, "look at the folders of TMPDIR and SPARK_LOCAL_DIRS"),
+)
+"""In the order in which they are run; a check that another needs is before it."""
+
+
+def diagnose(
+    connector: Connector,
+    settings: KafkaSettings | None,
+    *,
+    write: bool,
+    spark: ConnectionFields | None = None,
+    unknown: Mapping[Part, str] | None = None,
+) -> Iterator[Finding]:
+    """Yield what is found out about a connector, its servers and this machine: at least one finding for each check.
+
+    ``connector``: with values in the place of references. ``settings`` and ``spark`` are None where they are not known.
+    ``unknown``: parts that could not be looked up, and why; they are not checked. ``write``: with probes, which are removed:
+    an aborted transaction on the control topic, a probe table, a file in the warehouse. No data of the connector changes.
+
+    Nothing is raised, each check has a time limit, and no finding shows a secret. It imports clients of Kafka and of
+    catalogs: import this module where it is used.
+    """
+    learn_environment(os.environ)
+    for secrets in (connector.properties, settings.secrets if settings else {}):
+        learn(secrets)
+    case = Case(connector, settings, write, spark, unknown or {})
+    try:
+        yield from run_checks(CHECKS, case)
+    finally:
+        with suppress(Exception):  # all that counts was found
+            case.close()
+
+
+def run_checks(checks: tuple[Check, ...], case: Case) -> Iterator[Finding]:
+    """Yield the findings of checks; those whose need has failed are not run."""
+    causes: dict[str, str] = {}
+    for check in checks:
+        about = About(check.name)
+        need = next((causes[name] for name in check.needs if name in causes), None)
+        if check.part is not None and check.part in case.unknown:
+            causes[check.name] = check.name
+            yield about.not_checked(
+                case.unknown[check.part], "run this where Airflow's workers run, or name another connection"
+            ).cleaned()
+        elif need is not None:
+            causes[check.name] = need
+            yield about.not_checked(f"{need!r} has a problem").cleaned()
+        else:
+            found = list[Finding]()
+            for one in check.run(case):
+                found.append(one)
+                yield one
+            if any(one.level is Level.PROBLEM for one in found):
+                causes[check.name] = check.name
+        case.failed.update(causes)

@@ -1,0 +1,31 @@
+"""``python -m stack.floe_command doctor …``: floe's command line, with the connections of the local Airflow if it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from stack.local import Local
+from stack.settings import Settings
+
+PLUGINS = Path(__file__).resolve().parent.parent / "plugins"
+
+
+def environment(local: Local) -> dict[str, str]:
+    """Return the environment of the local Airflow, or without one this process's, with floe on Python's path."""
+    own = local.airflow.environment() if local.airflow.running else dict(os.environ)
+    path = os.pathsep.join(filter(None, (str(PLUGINS), own.get("PYTHONPATH"))))
+    return {**own, "PYTHONPATH": path}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Become floe's command line."""
+    given = sys.argv[1:] if arguments is None else arguments
+    local = Local(Settings.read(os.environ))
+    os.execve(sys.executable, [sys.executable, "-m", "floe", *given], environment(local))  # noqa: S606 - no shell
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Topics, the group, the control topic and transactions: what is missing, not allowed, or loses records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from floe.config import ConfigError
+from floe.doctor import control_topic, topics
+from floe.doctor.control_topic import find_control_topic, find_dead_letter_topic, find_transactions
+from floe.doctor.group import find_group
+from floe.doctor.topics import find_reading, find_topics
+from floe.kafka.exceptions import GroupInUse, KafkaMisconfigured
+from floe.model.positions import Position
+from floe.model.ranges import TopicPartition
+from tests.support.kafka.doctor_case import CONTROL, KEPT, TOPIC, FakeCluster, case_of, found, levels
+
+
+def test_topic_has_its_partitions_and_retention() -> None:
+    (one,) = found(find_topics, case_of())
+    assert one.text == f"topic '{TOPIC}' has 2 partitions; it keeps records for 168 h"
+
+
+def test_missing_topic_is_a_problem_with_its_brokers() -> None:
+    (one,) = found(find_topics, case_of(FakeCluster(existing={})))
+    assert one.is_problem and one.text == f"topic '{TOPIC}' does not exist on b:9092"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "level", "text"),
+    [
+        (KEPT | {"retention.ms": "600000"}, "warning", "for 0.167 h"),
+        (KEPT | {"retention.ms": "-1", "retention.bytes": "1000"}, "ok", "for ever, and at most 1,000 bytes"),
+        (KEPT | {"cleanup.policy": "compact"}, "ok", "it is compacted"),
+        (KEPT | {"retention.ms": "odd"}, "ok", "for ever"),
+        (KafkaMisconfigured("may not"), "ok", "not known without DescribeConfigs"),
+    ],
+)
+def test_retention_that_is_short_is_warned_of(configuration: Any, level: str, text: str) -> None:
+    (one,) = found(find_topics, case_of(FakeCluster(configurations={TOPIC: configuration})))
+    assert one.level.value == level and text in one.text
+
+
+def test_expression_that_matches_nothing_raises_its_error() -> None:
+    case = case_of(topics="", **{"topics.regex": "orders-.*"})
+    with pytest.raises(ConfigError, match="matches no topic"):
+        found(find_topics, case)
+
+
+def test_many_topics_are_not_all_looked_at() -> None:
+    names = [f"t{number}" for number in range(25)]
+    case = case_of(FakeCluster(existing=dict.fromkeys(names, 1)), topics=",".join(names))
+    findings = found(find_topics, case)
+    assert len(findings) == topics.MAX_TOPICS + 1 and findings[-1].text == "5 more topics"
+
+
+def test_topic_that_may_not_be_read_is_a_problem() -> None:
+    (one,) = found(find_reading, case_of(FakeCluster(denied={TOPIC: "READ"})))
+    assert one.is_problem and f"grant Read on topic '{TOPIC}'" in one.remedy
+    (fine,) = found(find_reading, case_of())
+    assert fine.text == "records of 0 topics can be fetched, 1 have none"
+
+
+def test_fetch_that_fails_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = FakeCluster()
+    monkeypatch.setattr(cluster, "stable_ends", lambda tps: dict.fromkeys(tps, 5))
+    monkeypatch.setattr(topics, "_fetch", lambda _, starts: dict.fromkeys(starts, "no answer"))
+    (one,) = found(find_reading, case_of(cluster))
+    assert one.is_problem and "can be fetched: no answer" in one.text
+
+
+def test_group_that_may_not_commit_is_a_problem() -> None:
+    one, _ = found(find_group, case_of(FakeCluster(is_allowed=False)))
+    assert one.is_problem and one.remedy.startswith("grant Read on group 'connect-pizzas'")
+
+
+def test_group_says_what_it_has_committed() -> None:
+    tp = TopicPartition(TOPIC, 0)
+    (one,) = found(find_group, case_of(FakeCluster(committed={tp: Position(tp, 5, "")})))
+    assert one.text.endswith("committed offsets of 1 partition")
+    (new,) = found(find_group, case_of())
+    assert "has not run yet" in new.text
+    with pytest.raises(GroupInUse):
+        found(find_group, case_of(FakeCluster(error=GroupInUse("2 members"))))
+
+
+@pytest.mark.parametrize(
+    ("cluster", "level", "text"),
+    [
+        (FakeCluster(), "ok", "keeps events for 168 h"),
+        (FakeCluster(existing={}), "warning", "does not exist yet"),
+        (FakeCluster(configurations={CONTROL: KEPT | {"cleanup.policy": "compact"}}), "problem", "is compacted"),
+        (FakeCluster(configurations={CONTROL: KEPT | {"retention.ms": "3600000"}}), "warning", "for 1 h"),
+        (FakeCluster(configurations={CONTROL: KEPT | {"retention.ms": "-1"}}), "ok", "for ever"),
+        (FakeCluster(configurations={CONTROL: KafkaMisconfigured("may not see")}), "problem", "may not see"),
+    ],
+)
+def test_control_topic_that_loses_events_is_found(cluster: FakeCluster, level: str, text: str) -> None:
+    (one,) = found(find_control_topic, case_of(cluster))
+    assert one.level.value == level and text in one.text
+
+
+def test_control_topic_that_may_not_be_written_is_a_problem() -> None:
+    findings = found(find_control_topic, case_of(FakeCluster(denied={CONTROL: "READ WRITE"})))
+    assert levels(findings) == ["ok", "problem", "problem"]
+    assert [one.remedy for one in findings[1:]] == [f"grant {word} on topic '{CONTROL}'" for word in ("Read", "Write")]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "level", "text"),
+    [
+        (FakeCluster(existing={"dead": 1}), "ok", "may be written"),
+        (FakeCluster(existing={}), "warning", "does not exist yet"),
+        (FakeCluster(existing={"dead": 1}, denied={"dead": "WRITE"}), "problem", "may not be written"),
+        (FakeCluster({"dead": 1}, {"dead": {"cleanup.policy": "compact"}}), "problem", "is compacted"),
+        (FakeCluster({"dead": 1}, {"dead": KafkaMisconfigured("may not see")}), "ok", "may be written"),
+    ],
+)
+def test_dead_letter_topic_that_takes_nothing_is_found(cluster: FakeCluster, level: str, text: str) -> None:
+    keys = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": "dead"}
+    (one,) = found(find_dead_letter_topic, case_of(cluster, **keys))
+    assert one.level.value == level and text in one.text
+    assert levels(found(find_dead_letter_topic, case_of(cluster))) == ["ok"]
+
+
+def test_transactions_are_tried_by_an_id_of_the_connectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    class Producer:
+        @classmethod
+        def open(cls, _: object, transactional_id: str) -> Producer:
+            opened.append(transactional_id)
+            return cls()
+
+        def rehearse(self, topic: str, *_: object) -> None:
+            opened.append(topic)
+
+    monkeypatch.setattr(control_topic, "TransactionalProducer", Producer)
+    assert levels(found(find_transactions, case_of(write=False))) == ["not checked"]
+    assert levels(found(find_transactions, case_of(FakeCluster(existing={})))) == ["not checked"]
+    assert opened == []
+    assert levels(found(find_transactions, case_of())) == ["ok"]
+    assert opened == ["floe-pizzas-doctor", CONTROL]
