@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyiceberg.exceptions import CommitFailedException
@@ -28,42 +27,31 @@ from floe.model.ledger_codec import read_properties
 from floe.status.catalog_probe import probe_catalog
 from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import append
-from tests.support.catalogs import CatalogLake, GlueLake, HiveLake, InMemoryProvider, PostgreSqlLake, RestLake
+from tests.support.catalogs import CatalogLake, InMemoryProvider, RestLake
 from tests.support.fixtures import short_waits  # noqa: F401 - of every test here
+from tests.support.metastores.lakes import SERVERS, make_lake
 from tests.support.metastores.nessie import NessieLake
-from tests.support.rest.strict_lake import StrictLake
 from tests.support.tables.lake import CLUSTER, LEDGER, ROUTE, SCHEMA, TABLE, TOPIC, TOPIC_ID, expected, head
 from tests.support.tables.slices import write_slice
-
-Ask = Callable[[str], Any]
-"""Returns a fixture by its name."""
-
-SERVERS: dict[str, tuple[pytest.MarkDecorator, Callable[[Path, Ask], CatalogLake]]] = {
-    "rest": (pytest.mark.ci, lambda folder, ask: RestLake(folder, server=ask("rest_catalog"))),
-    "rest-strict": (pytest.mark.full, lambda folder, ask: StrictLake(folder, server=ask("rest_catalog"))),
-    "postgresql": (pytest.mark.ci, lambda folder, ask: PostgreSqlLake(folder, server=ask("postgresql"))),
-    "nessie": (pytest.mark.full, lambda folder, ask: NessieLake(folder, server=ask("nessie"))),
-    "hive": (pytest.mark.ci, lambda folder, ask: HiveLake(folder, server=ask("hive_metastore"))),
-    "glue": (pytest.mark.ci, lambda folder, ask: GlueLake(folder, server=ask("moto"))),
-}
-"""What the suite needs a server beside it for, a type or another place of one: its mark, and what makes its lake."""
 
 KINDS = [
     pytest.param(kind, marks=SERVERS[kind][0] if kind in SERVERS else [])
     for kind in dict.fromkeys((*PROVIDERS, *SERVERS, "in-memory"))
 ]
 
+MANY_KINDS = [
+    pytest.param(kind, marks=pytest.mark.ci if kind in ("sql", "rest") else pytest.mark.full)
+    for kind in dict.fromkeys((*PROVIDERS, *SERVERS))
+    if kind != "rest-strict"  # its tables are those of the server behind it
+]
+PAGED = ("rest", "nessie")
+
 
 @pytest.fixture(params=KINDS)
 def lake(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CatalogLake]:
     monkeypatch.setitem(TYPES, "in-memory", CatalogType("in-memory"))
     monkeypatch.setitem(PROVIDERS, "in-memory", InMemoryProvider())
-    (tmp_path / "warehouse").mkdir()
-    if request.param in SERVERS:
-        _, make = SERVERS[request.param]
-        made = make(tmp_path, request.getfixturevalue)
-    else:
-        made = CatalogLake(tmp_path, kind=request.param)
+    made = make_lake(request.param, tmp_path, request.getfixturevalue)
     yield made
     made.close()
 
@@ -132,6 +120,27 @@ def test_tables_of_a_namespace_are_listed(lake: CatalogLake) -> None:
     assert {*names, "other.t0"} <= set(client.names())
     assert client.names("nowhere") == []
     assert client.listed([*names, "rpc.none", "nowhere.t0"]) == set(names)
+
+
+@pytest.mark.parametrize("lake", MANY_KINDS, indirect=True)
+def test_a_thousand_tables_are_listed(lake: CatalogLake) -> None:
+    lake.create()
+    names = [f"rpc.t{number}" for number in range(999)]
+    lake.fill(names)
+    assert sorted(lake.tables().names("rpc")) == sorted([*names, TABLE])
+    assert lake.tables().listed([*names, "rpc.none"]) == set(names)
+
+
+@pytest.mark.parametrize("lake", [pytest.param(one, marks=SERVERS[one][0]) for one in PAGED], indirect=True)
+def test_tables_are_listed_page_by_page(lake: RestLake | NessieLake) -> None:
+    lake.create()
+    names = [f"rpc.t{number}" for number in range(24)]
+    lake.fill(names)
+    client = Tables.of(lake.connector(**{"iceberg.catalog.rest-page-size": "10"}))
+    assert sorted(client.names("rpc")) == sorted([*names, TABLE])
+    assert client.listed(names) == set(names)
+    client.catalog.close()
+    assert sum("/tables?pageSize=10" in one or "pageToken=" in one for one in lake.proxy.asked) >= 6
 
 
 # -- what was sent is what is read back ---------------------------------------------------------------------------------

@@ -14,7 +14,12 @@ from confluent_kafka.cimpl import NewTopic
 from stack.services.broker import Broker
 from tests.support.kafka.proxy import KafkaProxy
 from tests.support.kafka.secured import SecuredBroker
+from tests.support.metastores.server import started
+from tests.support.rest.keycloak import Keycloak
 from tests.support.runs.pipeline import MakePipeline, Pipeline
+
+LIFETIME = 4
+"""Seconds for which Keycloak's tokens are valid."""
 
 
 @pytest.fixture
@@ -32,6 +37,13 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]
     one = SecuredBroker.start(tmp_path_factory.mktemp("secured"))
     yield one
     one.broker.stop()
+
+
+@pytest.fixture(scope="session")
+def keycloak(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keycloak]:
+    """A real OAuth2 server, whose tokens are valid for seconds."""
+    with started(Keycloak(tmp_path_factory.mktemp("keycloak"), LIFETIME)) as one:
+        yield one
 
 
 @pytest.fixture(scope="session")

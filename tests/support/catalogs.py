@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
 import uuid
+from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,7 +20,7 @@ from stack.services.postgresql import ADMIN, PASSWORD, PostgreSql
 from stack.services.rest_catalog import RestCatalog
 from tests.support.metastores.glue import BUCKET, KEY, REGION, SECRET
 from tests.support.tables.catalog_proxy import CatalogProxy, answer_lost, refused, reset
-from tests.support.tables.lake import Lake
+from tests.support.tables.lake import TABLE, Lake
 from tests.support.tables.wire import Wire, fails_first
 
 if TYPE_CHECKING:
@@ -51,6 +55,25 @@ class CatalogLake(Lake):
     def refuse(self, catalog: Catalog) -> None:
         """Have the next commit refused."""
         Wire(catalog, before=fails_first(ForbiddenError("no grant")))
+
+    def fill(self, names: Iterable[str]) -> None:
+        """Give the lake's table more names, which share its metadata: each takes no more than an entry of the catalog."""
+        client = self.catalog()
+        location = client.load_table(TABLE).metadata_location
+        for name in names:
+            client.register_table(name, location)
+
+
+@dataclass
+class HadoopLake(CatalogLake):
+    """A lake in a folder, without a catalog beside it."""
+
+    kind: str = "hadoop"
+
+    def fill(self, names: Iterable[str]) -> None:
+        warehouse = self.folder / "warehouse"
+        for name in names:
+            shutil.copytree(warehouse.joinpath(*TABLE.split(".")), warehouse.joinpath(*name.split(".")))
 
 
 @dataclass
@@ -100,6 +123,20 @@ class RestLake(CatalogLake):
     def refuse(self, catalog: Catalog) -> None:
         self.proxy.put(refused(403))
 
+    def fill(self, names: Iterable[str]) -> None:
+        """Write into the server's database: by its API a thousand names take a minute."""
+        assert self.server is not None
+        namespace, _, table = TABLE.partition(".")
+        row = "SELECT * FROM iceberg_tables WHERE table_namespace = ? AND table_name = ?"
+        with closing(sqlite3.connect(self.server.database, timeout=30)) as database:
+            found = database.execute(row, (namespace, table))
+            columns = [one[0] for one in found.description]
+            present = dict(zip(columns, found.fetchone(), strict=True))
+            rows = [{**present, "table_name": name.removeprefix(f"{namespace}.")} for name in names]
+            values = ", ".join(f":{one}" for one in columns)
+            database.executemany(f"INSERT INTO iceberg_tables VALUES ({values})", rows)  # noqa: S608 - its own columns
+            database.commit()
+
     def close(self) -> None:
         client = self.catalog()
         for namespace in {("rpc",), ("other",)} & set(client.list_namespaces()):
@@ -111,7 +148,7 @@ class RestLake(CatalogLake):
 
 def drop_everything(catalog: Catalog) -> None:
     """Drop the tables and namespaces that a test may have made."""
-    for namespace in {("rpc",), ("other",)} & set(catalog.list_namespaces()):
+    for namespace in {("rpc",), ("other",), ("ns",)} & set(catalog.list_namespaces()):
         for table in catalog.list_tables(namespace):
             catalog.drop_table(table)
         catalog.drop_namespace(namespace)

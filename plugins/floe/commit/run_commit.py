@@ -135,7 +135,7 @@ class Committer:
     def _denied_topics(self, written: Collection[str]) -> set[str]:
         """Return the topics of slices without success that may not be read any more: their positions cannot be written."""
         failed = {r.topic for s in self._plan.slices if self._plan.slice_id(s) not in written for r in s.ranges}
-        return self._cluster.unreadable(failed)
+        return self._cluster.readable(failed).denied
 
     def _raise_left_out(self) -> None:
         """Raise TopicsLeftOut for the topics that the plan could not read."""

@@ -43,10 +43,10 @@ def find_topics(case: Case, about: About) -> Iterator[Finding]:
 def find_reading(case: Case, about: About) -> Iterator[Finding]:
     """Ask for the ACLs of each topic, and fetch from it."""
     names = case.topics[:MAX_TOPICS]
-    unreadable = case.source.unreadable(names)
-    for name in sorted(unreadable):
+    described, denied = case.source.readable(names)
+    for name in sorted(denied):
         yield about.problem(f"topic {name!r} may not be read", f"grant Read on topic {name!r}: a run leaves it out")
-    found = case.source.topics([name for name in names if name not in unreadable])
+    found = {name: one for name, one in described.items() if name not in denied}
     starts: dict[str, tuple[int, int]] = {}
     for name, description in found.items():
         tps = [TopicPartition(name, partition) for partition in description.partitions]

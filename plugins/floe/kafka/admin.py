@@ -55,12 +55,16 @@ class Cluster(Topics):
         )
         return {int(node.id): (str(node.host), int(node.port)) for node in description.nodes}
 
-    def logs(self, names: Sequence[str]) -> tuple[PartitionLog, ...]:
+    def logs(
+        self, names: Sequence[str], described: Mapping[str, TopicDescription] | None = None
+    ) -> tuple[PartitionLog, ...]:
         """Return log start and last stable offset of every partition of the topics, sorted by topic and partition.
 
-        Raises TopicMissing, naming the topics that do not exist.
+        ``described``: the topics that exist, if that is known; there may be more. Raises TopicMissing, naming the topics
+        that do not exist.
         """
-        topics = self.topics(names)
+        known = self.topics(names) if described is None else described
+        topics = {name: known[name] for name in names if name in known}
         missing = sorted(set(names) - set(topics))
         if missing:
             msg = (

@@ -1,8 +1,9 @@
 """Admin calls about topics: which exist, their cleanup policies; and how admin requests are sent."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
 
 import confluent_kafka as ck
@@ -38,6 +39,13 @@ class TopicDescription(NamedTuple):
     partitions: tuple[int, ...]
 
 
+class Readable(NamedTuple):
+    """Topics that exist, by name, and the names of those that a client may not read; some are in both."""
+
+    topics: Mapping[str, TopicDescription]
+    denied: set[str]
+
+
 class Topics:
     """Admin calls about topics, on one set of client settings."""
 
@@ -59,41 +67,45 @@ class Topics:
             raise KafkaMisconfigured(msg) from error
         return cls(admin, client_log, Client.of(conf, origin))
 
-    def topics(self, names: Sequence[str]) -> dict[str, TopicDescription]:
-        """Describe topics; those that do not exist are left out. Raises KafkaUnreachable."""
-        if not names:
-            return {}
+    def topics(self, names: Iterable[str]) -> dict[str, TopicDescription]:
+        """Describe topics by one request; those that do not exist are left out. Raises KafkaUnreachable, NotPermitted."""
         found = {}
-        for name in names:
+        for name, ask in self._describe(names).items():
             try:
-                description = self._ask(lambda name=name: self._describe(name), _describing(name))  # type: ignore[misc]
+                found[name] = _described(ask())
             except TopicMissing:
                 continue
-            found[name] = TopicDescription(
-                str(description.topic_id), tuple(sorted(p.id for p in description.partitions))
-            )
         return found
 
-    def unreadable(self, names: Iterable[str]) -> set[str]:
-        """Return the topics that this client may not read; the brokers know of each what it may do.
+    def readable(self, names: Iterable[str]) -> Readable:
+        """Describe topics by one request, and say which of them this client may not read: the brokers know it.
 
-        Brokers that do not say it are believed to allow it: reading then fails if they do not.
+        Brokers that do not say it are believed to allow it: reading then fails if they do not. Raises KafkaUnreachable.
         """
-        return self.without_right(names, AclOperation.READ)
+        found, denied = {}, set()
+        for name, ask in self._describe(names, rights=True).items():
+            try:
+                description = ask()
+            except TopicMissing:
+                continue
+            except NotPermitted:
+                denied.add(name)
+                continue
+            found[name] = _described(description)
+            if not _has_right(description, AclOperation.READ):
+                denied.add(name)
+        return Readable(found, denied)
 
     def without_right(self, names: Iterable[str], operation: AclOperation) -> set[str]:
         """Return the topics that this client may not do something with; of brokers that do not say it, none."""
         found: set[str] = set()
-        for name in sorted(set(names)):
+        for name, ask in self._describe(names, rights=True).items():
             try:
-                description = self._ask(lambda name=name: self._describe(name, rights=True), _describing(name))  # type: ignore[misc]
+                found |= set() if _has_right(ask(), operation) else {name}
             except TopicMissing:
                 continue
             except NotPermitted:
                 found.add(name)
-            else:
-                allowed = description.authorized_operations
-                found |= {name} if allowed and operation not in allowed else set()
         return found
 
     def topic_names(self) -> list[str]:
@@ -103,9 +115,18 @@ class Topics:
         except ck.KafkaException as error:
             raise self._error_of(error.args[0], Action("list topics", "Describe on its topics")) from error
 
-    def _describe(self, name: str, *, rights: bool = False) -> "Future[Any]":
+    def _describe(self, names: Iterable[str], *, rights: bool = False) -> dict[str, Callable[[], Any]]:
+        """Ask for all topics at once; return what waits for the answer of each. A topic that is not ready is asked again."""
         asked = {"request_timeout": REQUEST_TIMEOUT, "include_authorized_operations": rights}
-        return self._admin.describe_topics(ck.TopicCollection([name]), **asked)[name]
+        wanted = list(dict.fromkeys(names))
+        # a copy: the client answers by its own
+        sent = dict(self._admin.describe_topics(ck.TopicCollection(wanted), **asked)) if wanted else {}
+
+        def request(name: str) -> "Future[Any]":
+            first = sent.pop(name, None)
+            return first or self._admin.describe_topics(ck.TopicCollection([name]), **asked)[name]
+
+        return {name: partial(self._ask, partial(request, name), _describing(name)) for name in wanted}
 
     def create_topic(self, name: str, replication: int = -1) -> TopicDescription:
         """Create a topic of one partition that keeps all records, with ``replication`` copies (-1: the broker's default).
@@ -166,6 +187,15 @@ class Topics:
                 if reason.code() not in NOT_READY or time.monotonic() > deadline:
                     raise self._error_of(reason, action) from error
             time.sleep(0.1)
+
+
+def _described(description: Any) -> TopicDescription:
+    return TopicDescription(str(description.topic_id), tuple(sorted(p.id for p in description.partitions)))
+
+
+def _has_right(description: Any, operation: AclOperation) -> bool:
+    allowed = description.authorized_operations
+    return not allowed or operation in allowed
 
 
 def _describing(name: str) -> Action:

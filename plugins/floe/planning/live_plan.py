@@ -68,11 +68,11 @@ def draft_plan(
         control.ensure_control_topic(connector.control_topic)
     ends = {} if dry_run else control_ends(control, connector.control_topic)
     control.check_no_members(connector.group_id)
-    denied = source.unreadable(connector.topics)
+    described, denied = source.readable(connector.topics)
     topics = [topic for topic in connector.topics if topic not in denied]
     if not topics:
         raise left_out(denied, settings.source, settings.origin)
-    logs = source.logs(topics)
+    logs = source.logs(topics, described)
     of_group = control.positions(connector.group_id) | control.positions(connector.group_id, [log.tp for log in logs])
     check_no_backlog_elsewhere(connector, of_group)
     check_dropped_backlogs(connector, of_group, decided)

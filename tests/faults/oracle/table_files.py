@@ -27,6 +27,8 @@ DELETED = 2
 """Status of a manifest entry whose file is no longer in the table."""
 ADDED = 1
 METADATA_KEPT = 8
+STORES: dict[str, Path] = {}
+"""The folders of buckets whose store has objects as files; so they are read past the store's protocol."""
 
 
 class Pointer(Protocol):
@@ -211,7 +213,10 @@ class TableFiles:
 
 
 def local(location: str) -> Path:
-    """Turn a ``file:`` location into a path."""
+    """Turn a location into a path: a ``file:`` one, or one of a bucket of ``STORES``."""
+    if location.startswith("s3:"):
+        bucket, _, key = location.removeprefix("s3://").partition("/")
+        return STORES[bucket] / key
     return Path(urllib.parse.urlsplit(location).path if location.startswith("file:") else location)
 
 

@@ -27,6 +27,14 @@ from tests.support.registry.subjects import register
 AVRO = {"value.converter": "io.confluent.connect.avro.AvroConverter", "value.converter.schemas.enable": None}
 SCHEMA = '{"type": "record", "name": "Pizza", "fields": [{"name": "id", "type": "long"}]}'
 
+FAILURES = {
+    "kafka by OAuth": ("client 'floe'", "got no token"),
+    "kafka by MSK": ("awsSecretKey", "FLOE-"),
+    "rest by a connection": ("FLOE-", "credential"),
+    "glue by a connection": ("FLOE-401", "GetTable"),
+}
+"""What the logs of logins by stored connections have to say: they failed for the reason that they were to fail for."""
+
 ENDED = ("up_for_retry", "failed", "success")
 
 
@@ -85,6 +93,8 @@ def walked(
         runs["broken"] = started
         rest.wait_for_run(broken, started.run_id)
     assert runs["registry login"].tasks["write"] == "failed"
+    for name, words in FAILURES.items():
+        assert wait_until(partial(has_said, runs[name], "plan", words), 60, pause=1.0), runs[name].log("plan")[-3000:]
     said = partial(has_said, runs["kafka by the worker file"], "plan", ("worker file", "FLOE-2"))
     assert wait_until(said, 120, pause=1.0)
     assert runs["good"].tasks == {"plan": "success", "write": "success", "commit": "success"}
@@ -156,6 +166,72 @@ def stored_connection(deployment: Deployment) -> str:
     return stored
 
 
+def by_stored_logins(deployment: Deployment) -> dict[str, dict[str, Any]]:
+    """Store logins at token endpoints and at AWS in Airflow's database; return keys of connectors that they fail."""
+    plant, echo = deployment.canaries.plant, deployment.echo.address
+    kafka = "org.apache.kafka.common.security.oauthbearer"
+    oauth = f"{kafka}.OAuthBearerLoginModule required clientId='floe' clientSecret='{{}}' scope='kafka';"
+    msk = "software.amazon.msk.auth.iam.IAMLoginModule required awsProfileName='none' awsSecretKey='{}';"
+    to_broker = {"bootstrap.servers": deployment.broker.bootstrap, "security.protocol": "SASL_PLAINTEXT"}
+    stored: dict[str, dict[str, Any]] = {
+        "kafka by OAuth": {
+            "conn_type": "kafka",
+            "extra": {
+                **to_broker,
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.oauthbearer.token.endpoint.url": f"{echo}/token",
+                "sasl.login.callback.handler.class": f"{kafka}.OAuthBearerLoginCallbackHandler",
+                "sasl.jaas.config": oauth.format(plant("client secret for Kafka", hard="+%")),
+            },
+        },
+        "kafka by MSK": {
+            "conn_type": "kafka",
+            "extra": {
+                **to_broker,
+                "sasl.mechanism": "AWS_MSK_IAM",
+                "sasl.jaas.config": msk.format(plant("AWS key under an option that MSK has not")),
+            },
+        },
+        "rest by a connection": {
+            "conn_type": "iceberg",
+            "host": echo,
+            "login": "floe",
+            "password": plant("client secret of a stored connection", hard="&'"),
+            "extra": {
+                "oauth2-server-uri": f"{echo}/token",
+                "scope": "PRINCIPAL_ROLE:ALL",
+                "header.X-Api-Key": plant("header of a stored connection"),
+            },
+        },
+        "glue by a connection": {
+            "conn_type": "aws",
+            "login": "AKIAOFTHETESTS",
+            "password": plant("AWS key of a stored connection"),
+            "extra": {
+                "region_name": "eu-west-1",
+                "aws_session_token": plant("AWS token of a stored connection", hard="/+"),
+                "service_config": {"glue": {"endpoint_url": echo}, "s3": {"endpoint_url": echo}},
+            },
+        },
+    }
+    ids = {name: f"canary_{uuid.uuid4().hex[:8]}" for name in stored}
+    for name, fields in stored.items():
+        body = {**fields, "connection_id": ids[name], "extra": json.dumps(fields["extra"])}
+        deployment.airflow.rest.call("POST", "/api/v2/connections", body)
+    without = {"iceberg.catalog.uri": None, "iceberg.catalog.warehouse": None}
+    of_aws = {"iceberg.catalog.type": "glue", "iceberg.catalog.uri": None, "iceberg.catalog.warehouse": "s3://lake/x"}
+    return {
+        **{name: {"floe.kafka.conn-id": ids[name]} for name in ("kafka by OAuth", "kafka by MSK")},
+        "rest by a connection": {
+            **without,
+            "iceberg.catalog": "r4",
+            "iceberg.catalog.type": "rest",
+            "floe.catalog.conn-id": ids["rest by a connection"],
+        },
+        "glue by a connection": {**of_aws, "iceberg.catalog": "g1", "floe.aws.conn-id": ids["glue by a connection"]},
+    }
+
+
 def by_reference(deployment: Deployment, stored: str) -> dict[str, str]:
     """Return headers for a registry whose values are in the environment, in files and in a connection."""
     plant, secrets = deployment.canaries.plant, deployment.secrets
@@ -207,6 +283,7 @@ def connectors(deployment: Deployment, stored: str) -> dict[str, dict[str, Any]]
             "value.converter.request.header.X-Api-Key": plant("header of a registry", hard="\"'&"),
             **by_reference(deployment, stored),
         },
+        **by_stored_logins(deployment),
     }
 
 
@@ -264,7 +341,7 @@ def files_of_floe() -> Any:
 
 def test_planted_secrets_are_read_nowhere(walked: tuple[Canaries, list[Sighting]]) -> None:
     canaries, seen = walked
-    assert len(canaries.planted) >= 21
+    assert len(canaries.planted) >= 40
     own = [sighting for sighting in seen if sighting.canary.startswith(ENVIRONMENT) and sighting.where.startswith(OWN)]
     assert own, "the walk sees what it is shown: floe's own processes have their environment"
     assert [sighting for sighting in seen if sighting not in own] == []

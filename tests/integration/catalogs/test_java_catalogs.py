@@ -1,4 +1,4 @@
-"""Tables that floe shares with Java's JdbcCatalog and HadoopCatalog."""
+"""Tables that floe shares with Java's JdbcCatalog, HiveCatalog and HadoopCatalog."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import pytest
 
 from stack.services.kafka_connect import PACKAGES
 from stack.services.postgresql import ADMIN, PASSWORD, PostgreSql
-from tests.support.catalogs import CatalogLake, PostgreSqlLake
+from tests.support.catalogs import CatalogLake, HiveLake, PostgreSqlLake
+from tests.support.java.catalogs import IMPLEMENTATIONS, java_settings, sparks
 from tests.support.java.program import Ask, java_program
+from tests.support.metastores.hive_metastore import HiveMetastore
 from tests.support.tables.lake import TABLE, expected
 from tests.support.tables.slices import write_slice
 
@@ -88,11 +90,9 @@ def hadoop(ask: Ask, lake: CatalogLake) -> Java:
 # -- JdbcCatalog --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", ["V0", "V1"])
-def test_java_and_two_workers_at_once_lose_no_commit(jdbc_lake: PostgreSqlLake, program: Ask, version: str) -> None:
-    lake = jdbc_lake
+def all_at_once(lake: CatalogLake, java: Java) -> None:
+    """Have Java and two of floe's workers commit at once: no commit is lost."""
     lake.create(properties={"commit.retry.num-retries": "100", "commit.retry.min-wait-ms": "10"})
-    java = jdbc(program, lake, **{"jdbc.schema-version": version})
     by_partition = [
         [write_slice(lake, (p, start, start + EACH), plan_id=f"plan-{p}-{start}") for start in range(0, 20, EACH)]
         for p in (0, 1)
@@ -108,6 +108,11 @@ def test_java_and_two_workers_at_once_lose_no_commit(jdbc_lake: PostgreSqlLake, 
     assert lake.rows() == rows
     assert java.rows() == rows
     assert len(lake.load().metadata.snapshots) == 16
+
+
+@pytest.mark.parametrize("version", ["V0", "V1"])
+def test_java_and_two_workers_at_once_lose_no_commit(jdbc_lake: PostgreSqlLake, program: Ask, version: str) -> None:
+    all_at_once(jdbc_lake, jdbc(program, jdbc_lake, **{"jdbc.schema-version": version}))
 
 
 def test_tables_of_java_are_floes_and_its_views_are_not(jdbc_lake: PostgreSqlLake, program: Ask) -> None:
@@ -142,6 +147,43 @@ def test_catalog_that_java_made_in_v0_is_used_as_it_is(folder: Path, program: As
     assert java.rows() == lake.rows() == sorted([*expected((0, 9)), *expected((0, 5), partition=OF_JAVA)])
     assert postgresql.sql(columns, database) == "0"
     lake.close()
+
+
+# -- HiveCatalog --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def with_hive() -> Iterator[Ask]:
+    with java_program("CatalogCheck", (), more=sparks()) as ask:
+        yield ask
+
+
+@pytest.mark.full
+def test_hive_catalog_and_two_workers_at_once_lose_no_commit(
+    folder: Path, hive_metastore: HiveMetastore, with_hive: Ask
+) -> None:
+    lake = HiveLake(folder, server=hive_metastore)
+    try:
+        lake.catalog().create_namespace_if_not_exists("rpc")
+        all_at_once(lake, Java(with_hive, IMPLEMENTATIONS["hive"], "iceberg", java_settings(lake)))
+    finally:
+        lake.close()
+
+
+@pytest.mark.full
+def test_tables_of_hive_catalog_go_to_and_fro(folder: Path, hive_metastore: HiveMetastore, with_hive: Ask) -> None:
+    lake = HiveLake(folder, server=hive_metastore)
+    try:
+        lake.create()
+        java = Java(with_hive, IMPLEMENTATIONS["hive"], "iceberg", java_settings(lake))
+        java.do("create", "rpc.java", like=TABLE)
+        write_slice(lake, (0, 0, 5), tables=("rpc.java",)).land()
+        java.do("append", "rpc.java", partition=OF_JAVA, to=5, each=EACH, **{"from": 0})
+        both = sorted([*expected((0, 5)), *expected((0, 5), partition=OF_JAVA)])
+        assert java.rows("rpc.java") == lake.rows(name="rpc.java") == both
+        assert sorted(java.do("list", namespace="rpc")["tables"]) == sorted(lake.tables().names("rpc"))
+    finally:
+        lake.close()
 
 
 # -- HadoopCatalog ------------------------------------------------------------------------------------------------------

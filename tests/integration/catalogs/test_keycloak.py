@@ -19,18 +19,6 @@ from tests.support.tables.slices import write_slice
 
 pytestmark = pytest.mark.full
 
-LIFETIME = 4
-
-
-@pytest.fixture(scope="module")
-def keycloak(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keycloak]:
-    one = Keycloak(tmp_path_factory.mktemp("keycloak"), LIFETIME)
-    try:
-        one.start()
-        yield one
-    finally:
-        one.stop()
-
 
 @pytest.fixture
 def lake(rest_catalog: RestCatalog, keycloak: Keycloak, tmp_path: Path) -> Iterator[StrictLake]:

@@ -33,6 +33,7 @@ import org.apache.iceberg.parquet.Parquet;
  *   {"do": "append", "table", "partition", "from", "to", "each"} -> appends rows, "each" in a commit of their own
  *   {"do": "set", "table", "key", "value"}              -> sets a property
  *   {"do": "rows", "table"}                             -> [[partition, offset], ...]
+ *   {"do": "values", "table"}                           -> [{column: value as text, ...}, ...]
  *   {"do": "list", "namespace"}                         -> {"tables": [...], "namespaces": [...]}
  *   {"do": "drop", "table"}
  * </pre>
@@ -75,6 +76,8 @@ public class CatalogCheck {
         return done;
       case "rows":
         return rows(catalog.loadTable(id(request, "table")));
+      case "values":
+        return values(catalog.loadTable(id(request, "table")));
       case "list":
         return list(Namespace.of(request.get("namespace").asText().split("\\.")), done);
       case "drop":
@@ -126,6 +129,21 @@ public class CatalogCheck {
       }
     }
     return found;
+  }
+
+  private static JsonNode values(Table table) throws Exception {
+    ArrayNode found = Requests.JSON.createArrayNode();
+    try (CloseableIterable<Record> records = IcebergGenerics.read(table).build()) {
+      for (Record record : records) {
+        ObjectNode row = found.addObject();
+        table.schema().columns().forEach(one -> row.put(one.name(), text(record.getField(one.name()))));
+      }
+    }
+    return found;
+  }
+
+  private static String text(Object value) {
+    return value == null ? null : value.toString();
   }
 
   private static JsonNode list(Namespace namespace, ObjectNode done) {

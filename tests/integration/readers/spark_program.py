@@ -1,6 +1,7 @@
 """Spark with Iceberg's runtime in a process of its own: a line of JSON with a query in, a line with its rows out.
 
-The first argument is the runtime's jar. A query reads views; ``{"view": name, "path": metadata.json}`` makes one.
+The first argument: jars, Iceberg's runtime among them. A query reads views; ``{"view": name, "path": metadata.json}``
+makes one.
 """
 
 from __future__ import annotations

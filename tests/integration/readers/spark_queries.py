@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,19 @@ READ_BY_SPARK = ("plain", "partitioned", "nested")
 class Spark:
     """A process of Spark's that answers queries."""
 
-    def __init__(self, folder: Path) -> None:
-        (jar,) = jars.resolve([RUNTIME], transitive=False)
+    def __init__(self, folder: Path, more: Sequence[Path] = (), environment: Mapping[str, str] | None = None) -> None:
+        """Start it; ``more``: jars beside Iceberg's runtime."""
+        found = [*jars.resolve([RUNTIME], transitive=False), *more]
         self._log = (folder / "spark.log").open("w")
         program = str(Path(__file__).with_name("spark_program.py"))
         self._process = subprocess.Popen(
-            [sys.executable, program, str(jar)],
+            [sys.executable, program, ",".join(map(str, found))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
             cwd=folder,
-            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", **(environment or {})},
         )
         self._is_ready = False
 
@@ -40,7 +42,7 @@ class Spark:
         return self._send({"sql": sql, "conf": conf})
 
     def view(self, name: str, path: str) -> None:
-        """Give a table, or one of its metadata tables, a name."""
+        """Give a table, or one of its metadata tables, a name; ``path``: a metadata file, or a name in a catalog."""
         self._send({"view": name, "path": path})
 
     def _send(self, asked: dict[str, Any]) -> list[list[Any]]:

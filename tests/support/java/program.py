@@ -25,15 +25,17 @@ SOURCES = Path(__file__).parents[2] / "integration" / "java"
 
 
 @contextmanager
-def java_program(name: str, packages: Sequence[str], *arguments: str, has_long_run: bool = False) -> Iterator[Ask]:
+def java_program(
+    name: str, packages: Sequence[str], *arguments: str, has_long_run: bool = False, more: Sequence[Path] = ()
+) -> Iterator[Ask]:
     """Run a program of ``tests/integration/java``, by its name with its package; skip the test if Java cannot compile.
 
-    ``has_long_run``: it is worth while to optimize it.
+    ``has_long_run``: it is worth while to optimize it. ``more``: jars before those of the packages.
     """
     modules = subprocess.run([java(), "--list-modules"], capture_output=True, text=True, check=True).stdout
     if "jdk.compiler@" not in modules:
         pytest.skip("this Java cannot compile (no module jdk.compiler): install a JDK to check floe against Java")
-    jars = os.pathsep.join(map(str, resolve(packages)))
+    jars = os.pathsep.join(map(str, [*more, *(resolve(packages) if packages else ())]))
     source = SOURCES / f"{name.rpartition('.')[2]}.java"
     with tempfile.TemporaryDirectory() as classes:
         compiler = [java(), *QUICK, *COMPILER, "-cp", jars, "-sourcepath", str(SOURCES), "-d", classes, str(source)]

@@ -11,7 +11,7 @@ from typing import Any
 from floe.config import parse_connector
 from floe.doctor.case import Case
 from floe.doctor.finding import About, Finding
-from floe.kafka.admin_topics import TopicDescription
+from floe.kafka.admin_topics import Readable, TopicDescription
 from floe.kafka.settings import KafkaSettings
 from floe.model.positions import Position
 from floe.model.ranges import TopicPartition
@@ -61,8 +61,9 @@ class FakeCluster:
             raise found
         return found
 
-    def unreadable(self, names: Iterable[str]) -> set[str]:
-        return {name for name in names if "READ" in self.denied.get(name, "")}
+    def readable(self, names: Iterable[str]) -> Readable:
+        wanted = list(names)
+        return Readable(self.topics(wanted), {name for name in wanted if "READ" in self.denied.get(name, "")})
 
     def without_right(self, names: Iterable[str], operation: Any) -> set[str]:
         return {name for name in names if operation.name in self.denied.get(name, "")}

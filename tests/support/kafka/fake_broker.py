@@ -53,9 +53,9 @@ class Broker:
     done: list[str] = field(default_factory=list)
     moves: list[Moved] = field(default_factory=list)
 
-    def unreadable(self, names: Iterable[str]) -> set[str]:
-        """Return the topics that may not be read: none."""
-        return set()
+    def readable(self, names: Sequence[str]) -> tuple[dict[str, None], set[str]]:
+        """Return the topics, and those of them that may not be read: none."""
+        return self.topics(names), set()
 
     def log(self, partition: int = 0, start: int = 0, end: int = 100, topic_id: str = TOPIC_ID) -> "Broker":
         """Give a partition another log."""
@@ -81,7 +81,7 @@ class Broker:
     def check_no_members(self, _group_id: str) -> None:
         self.done.append("refuse members")
 
-    def logs(self, _topics: Iterable[str]) -> list[PartitionLog]:
+    def logs(self, _topics: Iterable[str], _described: object = None) -> list[PartitionLog]:
         return self.partitions
 
     def offsets_at(self, tps: Iterable[TopicPartition], _moment: int) -> dict[TopicPartition, int | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,12 +82,12 @@ class SecuredBroker:
     client: Identity
 
     @classmethod
-    def start(cls, folder: Path) -> SecuredBroker:
-        """Start the broker, with users for SCRAM."""
+    def start(cls, folder: Path, properties: Mapping[str, str] | None = None) -> SecuredBroker:
+        """Start the broker, with users for SCRAM; ``properties``: of the server, over its own."""
         stores = StoreFiles.make(folder)
         ports = {name: free_port() for name in _PROTOCOLS}
         at = {name: f"{name}://{LOOPBACK}:{port}" for name, port in ports.items()}
-        properties = {
+        made = {
             "listeners": ",".join(at.values()),
             "advertised.listeners": ",".join(text for name, text in at.items() if name != "CONTROLLER"),
             "listener.security.protocol.map": ",".join(f"{name}:{kind}" for name, kind in _PROTOCOLS.items()),
@@ -111,18 +111,18 @@ class SecuredBroker:
         }
         for name, identity in identities.items():
             store = f"listener.name.{name}.ssl.keystore"
-            properties |= {f"{store}.type": "PEM", f"{store}.certificate.chain": _line(identity.certificate)}
-            properties[f"{store}.key"] = _line(identity.key)
+            made |= {f"{store}.type": "PEM", f"{store}.certificate.chain": _line(identity.certificate)}
+            made[f"{store}.key"] = _line(identity.key)
         for name in ("sasl", "sasltls", "expired", "otherhost"):
             listener = f"listener.name.{name}"
-            properties[f"{listener}.sasl.enabled.mechanisms"] = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
-            properties[f"{listener}.plain.sasl.jaas.config"] = (
+            made[f"{listener}.sasl.enabled.mechanisms"] = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
+            made[f"{listener}.plain.sasl.jaas.config"] = (
                 f'{_SECURITY}.plain.PlainLoginModule required user_{USER}="{PASSWORD}";'
             )
             for mechanism in ("scram-sha-256", "scram-sha-512"):
-                properties[f"{listener}.{mechanism}.sasl.jaas.config"] = f"{_SECURITY}.scram.ScramLoginModule required;"
+                made[f"{listener}.{mechanism}.sasl.jaas.config"] = f"{_SECURITY}.scram.ScramLoginModule required;"
         one = cls(
-            Broker(folder / "broker", ports["OPEN"], ports["CONTROLLER"], properties),
+            Broker(folder / "broker", ports["OPEN"], ports["CONTROLLER"], {**made, **(properties or {})}),
             ports,
             stores,
             stores.authority.issue(USER),

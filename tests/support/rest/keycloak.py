@@ -93,6 +93,11 @@ class Keycloak:
         for home in self._folder.glob("keycloak-*"):
             shutil.rmtree(home, ignore_errors=True)
 
+    def token(self) -> str:
+        """Return a token of the client."""
+        form = {"grant_type": "client_credentials", "client_id": CLIENT_ID, "client_secret": CLIENT_SECRET}
+        return str(_post(self.token_address, form)["access_token"])
+
     def is_active(self, token: str) -> bool:
         """Check a token's signature, issuer and expiry by the server's keys, as a resource server does."""
         keys = jwt.PyJWKClient(f"{self.realm}/protocol/openid-connect/certs")

@@ -80,6 +80,8 @@ class CatalogProxy:
         self.statuses: list[int] = []
         """What the catalog itself answered to commits."""
         self.faults: Counter[str] = Counter()
+        self.asked: list[str] = []
+        """Method and path of each request."""
         self.before: Callable[[], None] | None = None
         """Called before a commit is forwarded."""
         self.after: Callable[[int], None] | None = None
@@ -129,6 +131,7 @@ class CatalogProxy:
     def handle(self, handler: BaseHTTPRequestHandler) -> None:
         """Carry out one request."""
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        self.asked.append(f"{handler.command} {handler.path}")
         is_commit = handler.command == "POST" and "/tables/" in handler.path and b'"add-snapshot"' in body
         fault = self._next() if is_commit else None
         if is_commit and self.before is not None:
