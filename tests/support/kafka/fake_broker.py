@@ -11,6 +11,7 @@ import pytest
 from floe.commit import run_commit, slice_commit
 from floe.control.headers import MAC
 from floe.control.wire.codec import decode
+from floe.kafka.admin_topics import Readable
 from floe.kafka.group_offsets import Move
 from floe.kafka.transactions import ControlRecord
 from floe.model.positions import Position
@@ -53,9 +54,9 @@ class Broker:
     done: list[str] = field(default_factory=list)
     moves: list[Moved] = field(default_factory=list)
 
-    def readable(self, names: Sequence[str]) -> tuple[dict[str, None], set[str]]:
-        """Return the topics, and those of them that may not be read: none."""
-        return self.topics(names), set()
+    def readable(self, _names: Iterable[str]) -> Readable:
+        """Return no topic that may not be read."""
+        return Readable({}, set())
 
     def log(self, partition: int = 0, start: int = 0, end: int = 100, topic_id: str = TOPIC_ID) -> "Broker":
         """Give a partition another log."""
