@@ -12,8 +12,6 @@ from floe.status.record import StatusRecord
 
 ACTIVE = frozenset({"queued", "running"})
 NOTHING_KEPT = "no status is kept yet: the DAG floe.status collects it every minute, and each run at its end"
-    "no status is kept yet: floe.status collects one when it runs, and each run of the connector does at its end"
-)
 
 
 def state(dag: DagState) -> str:
