@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from floe.api.dag_states import DagState
@@ -11,9 +11,7 @@ from floe.api.records import KeptStatus
 from floe.status.record import StatusRecord
 
 ACTIVE = frozenset({"queued", "running"})
-NOTHING_KEPT = (
-    "no status is kept yet: floe.status collects one when it runs, and each run of the connector does at its end"
-)
+NOTHING_KEPT = "no status is kept yet: the DAG floe.status collects it every minute, and each run at its end"
 
 
 def state(dag: DagState) -> str:
@@ -27,16 +25,24 @@ def state(dag: DagState) -> str:
     return "paused" if dag.is_paused else "ready"
 
 
-def line(dag: DagState, kept: KeptStatus | None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What the list of all connectors shows of a record, or why there is none to show."""
+
+    status: Mapping[str, Any] | None
+    problem: str | None = None
+
+
+def brief(kept: KeptStatus) -> Brief:
+    """Sum a record up."""
+    return Brief(None if kept.record is None else _sums(kept.record), kept.problem)
+
+
+def line(dag: DagState, summary: Brief | None) -> dict[str, Any]:
     """Return the connector's line in the list of all connectors."""
-    record = None if kept is None else kept.record
-    return {
-        "name": dag.dag_id,
-        "state": state(dag),
-        "dag": dag.to_json(),
-        "problem": _problem(kept),
-        "status": None if record is None else _line_status(record),
-    }
+    known = summary or Brief(None, NOTHING_KEPT)
+    fields = {"name": dag.dag_id, "state": state(dag), "dag": dag.to_json()}
+    return {**fields, "problem": known.problem, "status": known.status}
 
 
 def whole(dag: DagState, kept: KeptStatus | None, rights: Mapping[str, bool]) -> dict[str, Any]:
@@ -49,16 +55,12 @@ def whole(dag: DagState, kept: KeptStatus | None, rights: Mapping[str, bool]) ->
         "state": state(dag),
         "dag": dag.to_json(),
         "may": dict(rights),
-        "problem": _problem(kept),
+        "problem": NOTHING_KEPT if kept is None else kept.problem,
         "record": None if record is None else record.to_json(),
     }
 
 
-def _problem(kept: KeptStatus | None) -> str | None:
-    return NOTHING_KEPT if kept is None else kept.problem
-
-
-def _line_status(record: StatusRecord) -> dict[str, Any]:
+def _sums(record: StatusRecord) -> dict[str, Any]:
     status = record.status
     tables = status.tables or ()
     valid = [table.valid_through for table in tables]
