@@ -18,6 +18,7 @@ from floe.api.connect.connector_rows import Row
 from floe.api.connect.known_connectors import FOLDER, KnownConnector
 from floe.api.connect.parse_request import request_parsing
 from floe.config import ConfigError
+from floe.config.names import REPLAY_SUFFIX
 from floe.config.stored.connector_file import groups_of, parsed
 from floe.config.stored.operator_lists import secret_reference
 from floe.config.stored.stored_connector import STOPPED, StoredConnector, secrets_from_text
@@ -67,6 +68,9 @@ def delete(session: Session, known: KnownConnector) -> None:
         )
         raise ConnectError(409, msg)
     connector_rows.remove(session, name, row)
+    # Airflow itself takes two minutes to see that a DAG is gone
+    dags = (name, name + REPLAY_SUFFIX)
+    session.execute(update(DagModel).where(DagModel.dag_id.in_(dags)).values(is_stale=True))
     session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=True))
     runs: Table = DagRun.__table__
     queued = (runs.c.dag_id == name, runs.c.state == DagRunState.QUEUED)

@@ -137,7 +137,7 @@ def test_delete_removes_all_variables_and_ends_runs_that_wait(one: Site) -> None
     one.add_run("one", "success")
     one.add_run("one", "queued")
     assert one.client(BASE).delete("/connectors/one").status_code == 204
-    assert (one.raw_values(), one.is_paused("one")) == ([], True)
+    assert (one.raw_values(), one.is_paused("one"), one.is_stale("one")) == ([], True, True)
     assert [state for _, state, _ in one.runs("one")] == ["success", "failed"]
 
 
