@@ -76,7 +76,7 @@ def _all(browser: Any, server: ApiServer, folder: Path) -> list[Path]:
         for width in (1280, 360)
     ]
     empty = folder / "empty.png"
-    return [*made, _picture(browser, server, empty, LIST, (1280, 500), user="nobody")]
+    return [*made, _picture(browser, server, empty, LIST, (1280, 500), user="stranger")]
 
 
 def _picture(

@@ -120,7 +120,7 @@ def test_states_without_a_good_record_are_written_out(server: ApiServer, sign_in
 
 
 def test_empty_list_says_how_a_connector_comes(server: ApiServer, sign_in: SignIn) -> None:
-    page = sign_in("nobody")
+    page = sign_in("stranger")
     open_page(page, server)
     assert "No connector is here yet" in page.locator("main").inner_text()
 

@@ -82,7 +82,7 @@ def last_runs(session: Session, dag_ids: Collection[str]) -> dict[str, RunState]
     newest = select(func.max(other.logical_date)).where(other.dag_id == DagModel.dag_id).scalar_subquery()
     dates = select(DagModel.dag_id, newest.label("date")).where(DagModel.dag_id.in_(ids)).subquery()
     undated = select(func.max(DagRun.id)).where(DagRun.dag_id.in_(ids), DagRun.logical_date.is_(None))
-    columns = (DagRun.dag_id, DagRun.run_id, DagRun._state, DagRun.run_after, DagRun.start_date, DagRun.end_date)
+    columns = (DagRun.dag_id, DagRun.run_id, DagRun.state, DagRun.run_after, DagRun.start_date, DagRun.end_date)
     query = union_all(
         select(*columns).join(dates, (DagRun.dag_id == dates.c.dag_id) & (DagRun.logical_date == dates.c.date)),
         select(*columns).where(DagRun.id.in_(undated.group_by(DagRun.dag_id))),

@@ -87,7 +87,7 @@ def test_user_of_one_dag_sees_that_connector_only(server: ApiServer) -> None:
 
 
 def test_user_without_a_dag_sees_nothing(server: ApiServer) -> None:
-    with server.client("nobody") as client:
+    with server.client("stranger") as client:
         assert names(client) == []
         assert "connector=" not in client.get("/floe/metrics").text
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
 
-GRANTS: dict[str, frozenset[str]] = {"other": frozenset({"payments"}), "nobody": frozenset()}
+GRANTS: dict[str, frozenset[str]] = {"other": frozenset({"payments"}), "stranger": frozenset()}
 """DAGs by user; other users have what their role gives them."""
 
 

@@ -24,8 +24,8 @@ from stack.settings import LOOPBACK, free_port
 from tests.support.connectors import JSON, connector_keys
 from tests.support.repository import ROOT
 
-USERS = {"admin": "admin", "op": "op", "user": "user", "viewer": "viewer", "other": "admin", "nobody": "admin"}
-"""Roles by user; of ``other`` and ``nobody`` see :mod:`tests.support.api.auth`."""
+USERS = {"admin": "admin", "op": "op", "user": "user", "viewer": "viewer", "other": "admin", "stranger": "admin"}
+"""Roles by user; of ``other`` and ``stranger`` see :mod:`tests.support.api.auth`."""
 
 REAL = "orders"
 READY_WITHIN = 120.0

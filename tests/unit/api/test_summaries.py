@@ -1,4 +1,4 @@
-"""What the page is told of connectors."""
+"""What the page shows of connectors, from records and the states of DAGs."""
 
 from __future__ import annotations
 
