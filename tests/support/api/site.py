@@ -123,6 +123,15 @@ class Site:
         with create_session() as session:
             return bool(session.scalar(select(DagModel.is_paused).where(DagModel.dag_id == name)))
 
+    def is_stale(self, name: str) -> bool:
+        """Whether Airflow takes a DAG for gone."""
+        from airflow.models.dag import DagModel
+        from airflow.utils.session import create_session
+        from sqlalchemy import select
+
+        with create_session() as session:
+            return bool(session.scalar(select(DagModel.is_stale).where(DagModel.dag_id == name)))
+
     def variable(self, key: str) -> str | None:
         """Return the text of a Variable."""
         from airflow.models.variable import Variable

@@ -81,8 +81,13 @@ _OWN = {
     "commit": "<commit>",
     "kafka_cluster_id": "<cluster>",
     "trace": "<trace>",
+    "iceberg.coordinator.transactional.suffix": "<suffix>",
 }
 """Fields whose values are a worker's own."""
+
+
+_PLACES = re.compile(r"127\.0\.0\.1:\d+|column: \d+")
+"""The worker's address, and how far in a body an error is: its paths differ in length."""
 
 
 def without_own(answer: Answer) -> Answer:
@@ -95,7 +100,7 @@ def _without_own(value: Any) -> Any:
         return [_without_own(one) for one in value]
     if isinstance(value, dict):
         return {key: _OWN.get(key, _without_own(one)) for key, one in value.items()}
-    return re.sub(r"127\.0\.0\.1:\d+", "<address>", value) if isinstance(value, str) else value
+    return _PLACES.sub("<place>", value) if isinstance(value, str) else value
 
 
 def differences(real: Any, ours: Any, path: str = "") -> Iterator[str]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from airflow.models.dag import DagModel
+from airflow.models.dag import DagModel, DagTag
 from airflow.models.dagrun import DagRun
 from airflow.utils.state import DagRunState
 from sqlalchemy import Table, select, update
@@ -17,7 +17,9 @@ from floe.api.connect.answers import ConnectError
 from floe.api.connect.connector_rows import Row
 from floe.api.connect.known_connectors import FOLDER, KnownConnector
 from floe.api.connect.parse_request import request_parsing
+from floe.api.dag_states import SINK, TAG
 from floe.config import ConfigError
+from floe.config.names import REPLAY_SUFFIX
 from floe.config.stored.connector_file import groups_of, parsed
 from floe.config.stored.operator_lists import secret_reference
 from floe.config.stored.stored_connector import STOPPED, StoredConnector, secrets_from_text
@@ -27,6 +29,7 @@ INITIAL: Final = ("RUNNING", "PAUSED", STOPPED)
 
 def create(session: Session, name: str, config: Mapping[str, str], initial_state: str = "RUNNING") -> None:
     """Make a connector. Raises ConnectError: 400 with all problems, 409 where there is one of this name."""
+    _require_no_dag(session, name)
     stored = _checked(StoredConnector(name, {}), name, config, is_paused=initial_state != "RUNNING")
     connector_rows.create(session, stored)
     connector_rows.set_mark(session, name, STOPPED if initial_state == STOPPED else None)
@@ -67,12 +70,28 @@ def delete(session: Session, known: KnownConnector) -> None:
         )
         raise ConnectError(409, msg)
     connector_rows.remove(session, name, row)
+    # Airflow itself takes two minutes to see that a DAG is gone
+    dags = (name, name + REPLAY_SUFFIX)
+    session.execute(update(DagModel).where(DagModel.dag_id.in_(dags)).values(is_stale=True))
     session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=True))
     runs: Table = DagRun.__table__
     queued = (runs.c.dag_id == name, runs.c.state == DagRunState.QUEUED)
     session.execute(update(runs).where(*queued).values(state=DagRunState.FAILED))
     session.commit()
     request_parsing()
+
+
+def _require_no_dag(session: Session, name: str) -> None:
+    """Raise ConnectError (409) where a DAG that is no connector's has the name, or that of its replay DAG."""
+    dags = (name, name + REPLAY_SUFFIX)
+    found: dict[str, set[str | None]] = {}
+    query = select(DagModel.dag_id, DagTag.name).outerjoin(DagTag, DagTag.dag_id == DagModel.dag_id)
+    for dag_id, tag in session.execute(query.where(DagModel.dag_id.in_(dags))):
+        found.setdefault(dag_id, set()).add(tag)
+    others = [dag_id for dag_id, tags in found.items() if TAG not in tags or tags.isdisjoint((*SINK, "replay"))]
+    if others:
+        msg = f"Airflow has a DAG {min(others)!r}, which is no connector's: choose another name. Nothing was changed."
+        raise ConnectError(409, msg)
 
 
 def _checked(before: StoredConnector, name: str, config: Mapping[str, str], *, is_paused: bool) -> StoredConnector:

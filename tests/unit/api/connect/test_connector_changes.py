@@ -89,6 +89,17 @@ def test_state_of_new_connector_counts_over_an_old_dag(site: Site, state: str, p
     assert found == state.upper()
 
 
+@pytest.mark.parametrize(
+    ("dag_id", "tags"),
+    [("one", ("payroll",)), ("one.replay", ("payroll",)), ("one", ("floe", "status")), ("one", ("sink",))],
+)
+def test_name_of_another_dag_is_refused(site: Site, dag_id: str, tags: tuple[str, ...]) -> None:
+    site.add_dag(dag_id, *tags)
+    answer = site.client(BASE).put("/connectors/one/config", json=CONFIG)
+    assert (answer.status_code, site.raw_values()) == (409, [])
+    assert "which is no connector's" in answer.json()["message"]
+
+
 def test_location_of_new_connector_is_below_the_base(site: Site) -> None:
     answer = site.client(BASE).post("/connectors", json={"name": "one", "config": CONFIG})
     assert answer.headers["location"] == "/connect/connectors/one"
@@ -137,7 +148,7 @@ def test_delete_removes_all_variables_and_ends_runs_that_wait(one: Site) -> None
     one.add_run("one", "success")
     one.add_run("one", "queued")
     assert one.client(BASE).delete("/connectors/one").status_code == 204
-    assert (one.raw_values(), one.is_paused("one")) == ([], True)
+    assert (one.raw_values(), one.is_paused("one"), one.is_stale("one")) == ([], True, True)
     assert [state for _, state, _ in one.runs("one")] == ["success", "failed"]
 
 
