@@ -30,7 +30,8 @@ _OWN_TAGS = ("floe", "sink", "replay", "broken")
 class DagSettings:
     """What the connector says of its DAGs. Times are in milliseconds; None is no limit, or Airflow's own default.
 
-    ``retries``: of plan and write. ``access``: roles, each with some of ``PERMISSIONS``. ``is_paused``: when Airflow first sees them.
+    ``retries``: of plan and write. ``access``: roles, each with some of ``PERMISSIONS``. ``is_paused``: when Airflow first
+    sees them.
     """
 
     owner: str = "floe"
