@@ -43,7 +43,16 @@ def stored_file(name: str, text: str, environ: Mapping[str, str], groups: Groups
         return ConnectorFile(place_of(name), name, None, error.located(place_of(name)), _interval(text))
     given = frozenset(stored.config)
     interval_ms = connector.commit_interval_ms
-    return ConnectorFile(place_of(name), name, connector, None, interval_ms, given=given, is_paused=stored.is_paused)
+    return ConnectorFile(
+        place_of(name),
+        name,
+        connector,
+        None,
+        interval_ms,
+        given=given,
+        is_paused=stored.is_paused,
+        schedule=connector.schedule,
+    )
 
 
 def parsed(stored: StoredConnector, environ: Mapping[str, str], groups: Groups) -> Connector:
