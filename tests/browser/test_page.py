@@ -237,3 +237,20 @@ def test_preview_is_a_dry_run_and_comes_before_the_replay(server: ApiServer, sig
         runs = client.get("/api/v2/dags/orders.replay/dagRuns?order_by=id").json()["dag_runs"]
     own = {"topic": "orders", "ranges": {"0": [100, 200]}, "overlap": "skip"}
     assert [one["conf"] for one in runs][-2:] == [{**own, "dry_run": True}, own]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_in_airflows_frame_has_its_colours_and_leads_out(server: ApiServer, sign_in: SignIn, scheme: str) -> None:
+    page = sign_in(**sizes(1280), color_scheme=scheme)
+    page.goto(f"{server.url}/plugin/floe")
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("link", name="orders", exact=True).wait_for()
+    around = page.evaluate("document.documentElement.classList.contains('dark') ? 'dark' : 'light'")
+    assert frame.locator("html").get_attribute("data-theme") == around
+    other = "light" if around == "dark" else "dark"
+    page.evaluate("([one, other]) => document.documentElement.classList.replace(one, other)", [around, other])
+    frame.locator(f"html[data-theme={other}]").wait_for()
+    page.goto(f"{server.url}/dags/orders/plugin/floe-connector")
+    frame.locator("h1", has_text="orders").wait_for()
+    frame.get_by_role("link", name="DAG in Airflow").click()
+    page.wait_for_url(f"{server.url}/dags/orders")

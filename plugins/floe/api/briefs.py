@@ -1,7 +1,7 @@
 """Briefs of records, kept in memory by the text that they come from.
 
 To decrypt, parse and check the records of 50 connectors takes over 100 ms. A record changes once a minute, and every page
-that is open asks for all of them every few seconds. A brief is small; a record is not, and none is kept.
+that is open asks for all of them every few seconds. A brief is small; a record is not, and none is kept whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from floe.api.records import read, stored_texts
 from floe.api.summaries import Brief, brief
 
-MOST = 10_000
+MOST = 2_000
 """Connectors whose briefs are kept."""
 
 _known: dict[str, tuple[bytes, Brief]] = {}

@@ -8,6 +8,7 @@ from typing import Any
 
 from floe.api.dag_states import DagState
 from floe.api.records import KeptStatus
+from floe.status.model import CommitStatus
 from floe.status.record import StatusRecord
 
 ACTIVE = frozenset({"queued", "running"})
@@ -27,15 +28,20 @@ def state(dag: DagState) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What the list of all connectors shows of a record, or why there is none to show."""
+    """What the list of all connectors shows of a record, or why there is none to show.
+
+    ``measured``: the record without what metrics do not need.
+    """
 
     status: Mapping[str, Any] | None
     problem: str | None = None
+    measured: StatusRecord | None = None
 
 
 def brief(kept: KeptStatus) -> Brief:
     """Sum a record up."""
-    return Brief(None if kept.record is None else _sums(kept.record), kept.problem)
+    record = kept.record
+    return Brief(None, kept.problem) if record is None else Brief(_sums(record), None, _measured(record))
 
 
 def line(dag: DagState, summary: Brief | None) -> dict[str, Any]:
@@ -89,6 +95,20 @@ def _problems(record: StatusRecord) -> list[str]:
         *(f"{one.topic}-{one.partition}: {one.problem}" for one in status.partitions or () if one.problem),
         *(f"{one.name}: {one.problem}" for one in status.tables or () if one.problem),
     ][:20]
+
+
+def _measured(record: StatusRecord) -> StatusRecord:
+    """Leave out spans, events, points, bytes, and commits but the newest and the newest that has a valid-through time."""
+    tables = record.status.tables
+    if tables is not None:
+        tables = tuple(replace(table, commits=_newest(table.commits)) for table in tables)
+    status = replace(record.status, tables=tables)
+    return replace(_without_samples(record), status=status, held=(), events=(), history=())
+
+
+def _newest(commits: tuple[CommitStatus, ...]) -> tuple[CommitStatus, ...]:
+    dated = next((at for at, one in enumerate(commits) if one.valid_through), 0)
+    return commits[:1] if dated == 0 else (commits[0], commits[dated])
 
 
 def _without_samples(record: StatusRecord) -> StatusRecord:

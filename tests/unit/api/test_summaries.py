@@ -11,6 +11,8 @@ import pytest
 from floe.api import summaries
 from floe.api.dag_states import DagState, RunState
 from floe.api.records import KeptStatus
+from floe.status.metrics import metrics
+from floe.status.stored_record import dump
 from tests.support.api.records import HOSTILE, hostile_record, record
 
 NOW = datetime.now(UTC)
@@ -59,6 +61,17 @@ def test_valid_through_is_unknown_if_one_table_has_none() -> None:
     tables = (table, replace(table, name="new", commits=()))
     line = summaries.line(DAG, summaries.brief(KeptStatus(replace(kept, status=replace(kept.status, tables=tables)))))
     assert line["status"]["valid_through"] is None
+
+
+def test_brief_measures_as_the_record_does() -> None:
+    kept = record("orders", "o", "db.o", letters=True, backlog=7, holes=True)
+    (table,) = kept.status.tables or ()
+    undated = (replace(table.commits[0], valid_through=None), *table.commits[1:])
+    tables = (table, replace(table, name="undated", commits=undated), replace(table, name="none", commits=()))
+    kept = replace(kept, status=replace(kept.status, tables=tables))
+    measured = summaries.brief(KeptStatus(kept)).measured
+    assert measured is not None and metrics([measured], NOW) == metrics([kept], NOW)
+    assert len(dump(measured)) < len(dump(kept)) / 3
 
 
 @pytest.mark.parametrize("kept", [None, KeptStatus(None, "this is no status record")])
