@@ -9,7 +9,7 @@ import pytest
 from tests.support.api.site import Site, airflow_site
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def started_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The site, with whatever is on it."""
     with airflow_site(tmp_path_factory.mktemp("site")) as one:
