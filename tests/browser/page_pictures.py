@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _docs(browser: Any, server: ApiServer) -> list[Path]:
-    targets = {"page-connectors": (LIST, 560), "page-connector": (ONE, 1240)}
+    targets = {"page-connectors": (LIST, 700), "page-connector": (ONE, 1240)}
     return [
         _picture(browser, server, IMAGES / f"{name}.png", hash_, (1280, height))
         for name, (hash_, height) in targets.items()

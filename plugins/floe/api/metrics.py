@@ -8,9 +8,9 @@ from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, Response
 
 from floe.api import permissions
+from floe.api.briefs import briefs
 from floe.api.dag_states import dag_states
 from floe.api.identity import Caller
-from floe.api.records import kept_status
 from floe.status.metrics import CONTENT_TYPE, metrics
 
 router = APIRouter()
@@ -20,5 +20,5 @@ router = APIRouter()
 def metrics_text(user: Caller, session: SessionDep) -> Response:
     """Answer the metrics; connectors without a readable record have none."""
     names = permissions.readable(user, dag_states(session), session)
-    records = [kept.record for kept in kept_status(session, names).values() if kept.record is not None]
+    records = [one.measured for one in briefs(session, names).values() if one.measured is not None]
     return Response(metrics(records, datetime.now(UTC)), media_type=CONTENT_TYPE)

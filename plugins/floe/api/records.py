@@ -16,6 +16,15 @@ from floe.status.stored_record import key_of, parse
 
 
 @dataclass(frozen=True, slots=True)
+class StoredText:
+    """The value of a connector's Variable, as it is in the database."""
+
+    name: str
+    value: str
+    is_encrypted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class KeptStatus:
     """What is kept of a connector: its record, or why there is none to show."""
 
@@ -24,7 +33,12 @@ class KeptStatus:
 
 
 def kept_status(session: Session, connectors: Collection[str]) -> dict[str, KeptStatus]:
-    """Return what is kept of connectors; those of which nothing is kept are left out.
+    """Return what is kept of connectors; those of which nothing is kept are left out."""
+    return {name: read(text) for name, text in stored_texts(session, connectors).items()}
+
+
+def stored_texts(session: Session, connectors: Collection[str]) -> dict[str, StoredText]:
+    """Return the values of the Variables of connectors, of those that have one.
 
     Rows, not models: a model hands its value to Airflow's masker of secrets, which keeps it for ever.
     """
@@ -32,12 +46,13 @@ def kept_status(session: Session, connectors: Collection[str]) -> dict[str, Kept
     names = {key_of(name): name for name in connectors}
     query = select(table.c.key, table.c.val, table.c.is_encrypted).where(table.c.key.in_(names))
     rows = session.execute(query)
-    return {names[key]: _kept(names[key], value, bool(encrypted)) for key, value, encrypted in rows}
+    return {names[key]: StoredText(names[key], value, bool(encrypted)) for key, value, encrypted in rows}
 
 
-def _kept(name: str, value: str, is_encrypted: bool) -> KeptStatus:
+def read(stored: StoredText) -> KeptStatus:
+    """Decrypt and parse a stored text; one that cannot be read says why."""
     try:
-        text = get_fernet().decrypt(value.encode()).decode() if is_encrypted else value
+        text = get_fernet().decrypt(stored.value.encode()).decode() if stored.is_encrypted else stored.value
     except (InvalidToken, UnicodeError):
         return KeptStatus(
             None, "its status record cannot be decrypted: was core.fernet_key changed? Run floe.status again"
@@ -46,7 +61,7 @@ def _kept(name: str, value: str, is_encrypted: bool) -> KeptStatus:
         record = parse(text)
     except ValueError as error:
         return KeptStatus(None, f"its status record cannot be read: {error}")
-    if record.status.name != name:
+    if record.status.name != stored.name:
         other = record.status.name[:250]
         return KeptStatus(None, f"its status record is that of another connector, {other!r}. Run floe.status again")
     return KeptStatus(record)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from floe.api.dag_states import DagState
 from floe.api.records import KeptStatus
+from floe.status.model import CommitStatus
 from floe.status.record import StatusRecord
 
 ACTIVE = frozenset({"queued", "running"})
-NOTHING_KEPT = (
-    "no status is kept yet: floe.status collects one when it runs, and each run of the connector does at its end"
-)
+NOTHING_KEPT = "no status is kept yet: the DAG floe.status collects it every minute, and each run at its end"
 
 
 def state(dag: DagState) -> str:
@@ -27,16 +26,29 @@ def state(dag: DagState) -> str:
     return "paused" if dag.is_paused else "ready"
 
 
-def line(dag: DagState, kept: KeptStatus | None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What the list of all connectors shows of a record, or why there is none to show.
+
+    ``measured``: the record without what metrics do not need.
+    """
+
+    status: Mapping[str, Any] | None
+    problem: str | None = None
+    measured: StatusRecord | None = None
+
+
+def brief(kept: KeptStatus) -> Brief:
+    """Sum a record up."""
+    record = kept.record
+    return Brief(None, kept.problem) if record is None else Brief(_sums(record), None, _measured(record))
+
+
+def line(dag: DagState, summary: Brief | None) -> dict[str, Any]:
     """Return the connector's line in the list of all connectors."""
-    record = None if kept is None else kept.record
-    return {
-        "name": dag.dag_id,
-        "state": state(dag),
-        "dag": dag.to_json(),
-        "problem": _problem(kept),
-        "status": None if record is None else _line_status(record),
-    }
+    known = summary or Brief(None, NOTHING_KEPT)
+    fields = {"name": dag.dag_id, "state": state(dag), "dag": dag.to_json()}
+    return {**fields, "problem": known.problem, "status": known.status}
 
 
 def whole(dag: DagState, kept: KeptStatus | None, rights: Mapping[str, bool]) -> dict[str, Any]:
@@ -49,16 +61,12 @@ def whole(dag: DagState, kept: KeptStatus | None, rights: Mapping[str, bool]) ->
         "state": state(dag),
         "dag": dag.to_json(),
         "may": dict(rights),
-        "problem": _problem(kept),
+        "problem": NOTHING_KEPT if kept is None else kept.problem,
         "record": None if record is None else record.to_json(),
     }
 
 
-def _problem(kept: KeptStatus | None) -> str | None:
-    return NOTHING_KEPT if kept is None else kept.problem
-
-
-def _line_status(record: StatusRecord) -> dict[str, Any]:
+def _sums(record: StatusRecord) -> dict[str, Any]:
     status = record.status
     tables = status.tables or ()
     valid = [table.valid_through for table in tables]
@@ -87,6 +95,20 @@ def _problems(record: StatusRecord) -> list[str]:
         *(f"{one.topic}-{one.partition}: {one.problem}" for one in status.partitions or () if one.problem),
         *(f"{one.name}: {one.problem}" for one in status.tables or () if one.problem),
     ][:20]
+
+
+def _measured(record: StatusRecord) -> StatusRecord:
+    """Leave out spans, events, points, bytes, and commits but the newest and the newest that has a valid-through time."""
+    tables = record.status.tables
+    if tables is not None:
+        tables = tuple(replace(table, commits=_newest(table.commits)) for table in tables)
+    status = replace(record.status, tables=tables)
+    return replace(_without_samples(record), status=status, held=(), events=(), history=())
+
+
+def _newest(commits: tuple[CommitStatus, ...]) -> tuple[CommitStatus, ...]:
+    dated = next((at for at, one in enumerate(commits) if one.valid_through), 0)
+    return commits[:1] if dated == 0 else (commits[0], commits[dated])
 
 
 def _without_samples(record: StatusRecord) -> StatusRecord:

@@ -14,6 +14,7 @@ from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, HTTPException, Response, status
 
 from floe.api import permissions, summaries
+from floe.api.briefs import briefs
 from floe.api.dag_states import DagState, dag_states, last_runs
 from floe.api.identity import Caller
 from floe.api.records import kept_status
@@ -25,8 +26,8 @@ router = APIRouter(prefix="/view")
 def connectors(user: Caller, session: SessionDep) -> Response:
     """Answer a line for each connector, by name."""
     dags = _with_runs(session, user, dag_states(session))
-    kept = kept_status(session, dags)
-    lines = [summaries.line(dags[name], kept.get(name)) for name in sorted(dags)]
+    known = briefs(session, dags)
+    lines = [summaries.line(dags[name], known.get(name)) for name in sorted(dags)]
     return _json({"connectors": lines})
 
 

@@ -160,7 +160,7 @@ def _history(at: datetime, lag: int) -> tuple[Point, ...]:
 def deployment() -> list[tuple[str, StatusRecord | str | None, dict[str, object]]]:
     """Return connectors in each state: name, what is kept, and what the database has of the DAG."""
     good = {"runs": ["success"] * 6}
-    return [
+    found: list[tuple[str, StatusRecord | str | None, dict[str, object]]] = [
         ("orders", record("orders", "shop.orders", "shop.orders", holes=True, letters=True, partitions=6), good),
         ("payments", record("payments", "payments", "finance.payments", lag=0), good),
         (
@@ -187,3 +187,11 @@ def deployment() -> list[tuple[str, StatusRecord | str | None, dict[str, object]
         ("audit-log", "{this is no record", good),
         ("newcomer", None, {}),
     ]
+    return [(name, kept, {"description": _words(kept), **more}) for name, kept, more in found]
+
+
+def _words(kept: StatusRecord | str | None) -> str | None:
+    """Return what floe's DAG says of a connector."""
+    if not isinstance(kept, StatusRecord) or not (kept.status.partitions and kept.status.tables):
+        return None
+    return f"{kept.status.partitions[0].topic} into {kept.status.tables[0].name}"

@@ -61,9 +61,9 @@ def _connector(session: Any, fields: dict[str, Any]) -> None:
     if dag is None:
         tags = [DagTag(name=tag, dag_id=name) for tag in ("floe", "broken" if fields.get("broken") else "sink")]
         dag = DagModel(dag_id=name, bundle_name=BUNDLE, fileloc="/dags/sink.py", relative_fileloc="sink.py", tags=tags)
-        dag.description = fields.get("description")
         dag.max_active_tasks, dag.max_consecutive_failed_dag_runs, dag.has_task_concurrency_limits = 16, 0, False
         session.add(dag)
+    dag.description = fields.get("description", dag.description)
     dag.is_paused, dag.is_stale = fields.get("paused", False), False
     now = datetime.fromisoformat(fields["now"])
     dag.next_dagrun_create_after = now + timedelta(seconds=75)

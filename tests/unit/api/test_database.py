@@ -16,8 +16,9 @@ from cryptography.fernet import Fernet
 from sqlalchemy import create_engine, event
 from sqlalchemy.orm import Session
 
+from floe.api import briefs
 from floe.api.dag_states import dag_states, last_runs
-from floe.api.records import kept_status
+from floe.api.records import kept_status, read
 from floe.status.stored_record import dump, key_of
 from tests.support.api.records import record
 
@@ -114,6 +115,22 @@ def test_records_are_read_as_stored_and_others_say_why_not(
     assert set(problems) == {"lost-key", "old", "text", "other"}
     assert "cannot be decrypted" in problems["lost-key"] and "format 0" in problems["old"]
     assert "of another connector, 'orders'" in problems["other"]
+
+
+def test_brief_is_made_again_when_the_record_changes(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(briefs, "_known", {})
+    reads: list[str] = []
+    monkeypatch.setattr(briefs, "read", lambda text: reads.append(text.name) or read(text))
+    keep(session, "orders", dump(record("orders", "o", "db.o", lag=5)))
+    keep(session, "text", "no record")
+    first = [briefs.briefs(session, ["orders", "text", "none"]) for _ in range(3)][-1]
+    assert (set(first), reads) == ({"orders", "text"}, ["orders", "text"])
+    table = Variable.__table__
+    changed = dump(record("orders", "o", "db.o", lag=6))
+    session.execute(table.update().where(table.c.key == key_of("orders")).values(val=changed))
+    second = briefs.briefs(session, ["orders", "text"])
+    assert [one["orders"].status and one["orders"].status["lag"] for one in (first, second)] == [5, 6]
+    assert (first["text"], reads) == (second["text"], ["orders", "text", "orders"])
 
 
 def test_number_of_queries_does_not_grow_with_connectors(session: Session, queries: list[str]) -> None:

@@ -11,6 +11,8 @@ import pytest
 from floe.api import summaries
 from floe.api.dag_states import DagState, RunState
 from floe.api.records import KeptStatus
+from floe.status.metrics import metrics
+from floe.status.stored_record import dump
 from tests.support.api.records import HOSTILE, hostile_record, record
 
 NOW = datetime.now(UTC)
@@ -39,7 +41,7 @@ def test_state_says_what_needs_a_person_first(dag: DagState, state: str) -> None
 
 def test_line_has_the_sums_of_the_record() -> None:
     kept = record("orders", "o", "db.o", letters=True, backlog=7, problems=("p",), lag=41)
-    line = summaries.line(DAG, KeptStatus(kept))["status"]
+    line = summaries.line(DAG, summaries.brief(KeptStatus(kept)))["status"]
     sums = {name: line[name] for name in ("lag", "dead_letters", "backlog", "partitions", "tables", "problems")}
     assert sums == {"lag": 41, "dead_letters": 37, "backlog": 7, "partitions": 4, "tables": 1, "problems": ["p"]}
 
@@ -49,7 +51,7 @@ def test_valid_through_is_of_the_table_that_is_furthest_behind() -> None:
     (table,) = kept.status.tables or ()
     late = replace(table.commits[0], valid_through=NOW - timedelta(days=1))
     tables = (table, replace(table, name="late", commits=(late,)))
-    line = summaries.line(DAG, KeptStatus(replace(kept, status=replace(kept.status, tables=tables))))
+    line = summaries.line(DAG, summaries.brief(KeptStatus(replace(kept, status=replace(kept.status, tables=tables)))))
     assert line["status"]["valid_through"] == (NOW - timedelta(days=1)).isoformat()
 
 
@@ -57,13 +59,25 @@ def test_valid_through_is_unknown_if_one_table_has_none() -> None:
     kept = record("orders", "o", "db.o")
     (table,) = kept.status.tables or ()
     tables = (table, replace(table, name="new", commits=()))
-    line = summaries.line(DAG, KeptStatus(replace(kept, status=replace(kept.status, tables=tables))))
+    line = summaries.line(DAG, summaries.brief(KeptStatus(replace(kept, status=replace(kept.status, tables=tables)))))
     assert line["status"]["valid_through"] is None
+
+
+def test_brief_measures_as_the_record_does() -> None:
+    kept = record("orders", "o", "db.o", letters=True, backlog=7, holes=True)
+    (table,) = kept.status.tables or ()
+    undated = (replace(table.commits[0], valid_through=None), *table.commits[1:])
+    tables = (table, replace(table, name="undated", commits=undated), replace(table, name="none", commits=()))
+    kept = replace(kept, status=replace(kept.status, tables=tables))
+    measured = summaries.brief(KeptStatus(kept)).measured
+    assert measured is not None and metrics([measured], NOW) == metrics([kept], NOW)
+    assert len(dump(measured)) < len(dump(kept)) / 3
 
 
 @pytest.mark.parametrize("kept", [None, KeptStatus(None, "this is no status record")])
 def test_connector_without_a_record_says_why(kept: KeptStatus | None) -> None:
-    line, whole = summaries.line(DAG, kept), summaries.whole(DAG, kept, RIGHTS)
+    line = summaries.line(DAG, None if kept is None else summaries.brief(kept))
+    whole = summaries.whole(DAG, kept, RIGHTS)
     assert line["problem"] == whole["problem"] == (kept.problem if kept else summaries.NOTHING_KEPT)
     assert (line["status"], whole["record"]) == (None, None)
 
@@ -78,5 +92,7 @@ def test_bytes_of_records_need_the_right_to_see_them() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_texts_are_answered_as_json(text: str) -> None:
     kept = KeptStatus(hostile_record("orders", text))
-    answer = json.loads(json.dumps([summaries.line(DAG, kept), summaries.whole(DAG, kept, RIGHTS)], allow_nan=False))
+    answer = json.loads(
+        json.dumps([summaries.line(DAG, summaries.brief(kept)), summaries.whole(DAG, kept, RIGHTS)], allow_nan=False)
+    )
     assert answer[1]["record"]["status"]["problems"] == [text]

@@ -53,7 +53,7 @@ export function table(caption, columns, rows, more) {
   );
   return el(
     "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    { class: "scroll", tabindex: 0, role: "group", "aria-label": caption },
     el(
       "table",
       { role: "table", ...more },

@@ -19,7 +19,7 @@ export function controlEvents(events) {
   return section(
     title,
     "The connector's write-ahead log: its last events, the newest first.",
-    el("div", { class: "event-list", tabindex: 0, role: "region", "aria-label": "Events of the control topic" }, newest.map(oneEvent)),
+    el("div", { class: "event-list", tabindex: 0, role: "group", "aria-label": "Events of the control topic" }, newest.map(oneEvent)),
   );
 }
 

@@ -25,7 +25,7 @@ export function holdings({ status, held }, replay) {
       [["held", "in the table"], ["hole", "hole"], ["unread", "not read yet"], ["older", "older, not shown"]].map(([kind, text]) => el("li", {}, el("span", { class: `swatch ${kind}` }), text)),
     ),
     el("p", { class: "quiet" }, holes.length ? `${counted(holes.reduce((sum, bar) => sum + bar.holes.length, 0), "hole")} in ${counted(holes.length, "partition")}.` : "No holes."),
-    [...byTable].map(([own, some]) => el("div", { class: "bars" }, el("h3", {}, name(own)), el("div", { class: "bar-list", tabindex: 0, role: "region", "aria-label": `Offsets in ${shown(own, 80)}` }, some.map((bar) => draw(bar, replay))))),
+    [...byTable].map(([own, some]) => el("div", { class: "bars" }, el("h3", {}, name(own)), el("div", { class: "bar-list", tabindex: 0, role: "group", "aria-label": `Offsets in ${shown(own, 80)}` }, some.map((bar) => draw(bar, replay))))),
   );
 }
 

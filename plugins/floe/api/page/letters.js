@@ -39,7 +39,7 @@ function sample(one) {
     one.value === null
       ? el("p", { class: "quiet" }, "The record has no value (a tombstone).")
       : [
-          el("pre", { tabindex: 0, role: "region", "aria-label": label }, dump(one.value)),
+          el("pre", { tabindex: 0, role: "group", "aria-label": label }, dump(one.value)),
           one.size > known && el("p", { class: "quiet" }, `The first ${count(known)} of ${count(one.size)} bytes.`),
         ],
   );

@@ -121,12 +121,13 @@ function connectorCell(line) {
   ];
 }
 
-function problemCell({ status, problem }) {
+function problemCell({ state, status, problem }) {
+  if (state === "broken") return el("span", { class: "bad-text" }, "The connector file has errors.");
   if (problem) return el("span", { class: "warn-text" }, shown(problem, 110));
   const texts = [...status.problems];
   if (status.backlog > 0) texts.unshift(`A table is behind by ${counted(status.backlog, "record")}.`);
   if (!texts.length) return el("span", { class: "quiet" }, "none");
-  const more = texts.length > 1 ? ` and ${texts.length - 1} more` : "";
+  const more = texts.length > 1 ? ` (${texts.length - 1} more)` : "";
   return el("span", { class: "bad-text" }, name(texts[0], 110), more);
 }
 
@@ -136,8 +137,8 @@ function ageCell({ status }) {
 }
 
 function lines(found, set) {
-  const columns = COLUMNS.map((column) => ({ ...column, title: column.title }));
-  const drawn = table("Connectors", columns, found, { class: "cards" });
+  const drawn = table("Connectors", COLUMNS, found, { class: "cards" });
+  drawn.classList.add("long");
   [...drawn.querySelectorAll("thead th")].forEach((cell, index) => {
     const { key, title } = COLUMNS[index];
     const sorted = chosen.key === key;

@@ -91,7 +91,7 @@ async function failure(dagId, runId) {
     notice(
       "bad",
       el("p", {}, el("strong", {}, "The dry run failed. Nothing was read or written.")),
-      lines.length > 0 && el("pre", { tabindex: 0, role: "region", "aria-label": "End of the log" }, lines.map((line) => shown(line, 2000)).join("\n")),
+      lines.length > 0 && el("pre", { tabindex: 0, role: "group", "aria-label": "End of the log" }, lines.map((line) => shown(line, 2000)).join("\n")),
       done("", dagId, runId),
     ),
   ];

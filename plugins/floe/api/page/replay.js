@@ -7,6 +7,7 @@ import { done, name } from "./parts.js";
 import { preview } from "./preview.js";
 
 const SUFFIX = ".replay";
+const BOUNDS = ["Partition", "First offset", "Last offset, not read"];
 const OVERLAPS = [
   ["skip", "Leave them out: only rows that a table lacks are added"],
   ["replace", "Replace them: their rows are removed and written again, in one snapshot"],
@@ -108,6 +109,7 @@ function rangesForm(answer, wanted) {
         {},
         el("legend", {}, "Offsets"),
         el("p", { class: "hint" }, "From the first offset up to, and without, the last. Empty: as far as the log goes."),
+        el("div", { class: "range-line titles", "aria-hidden": "true" }, BOUNDS.map((text) => el("span", {}, text)), el("span", { class: "spacer" }, "Remove")),
         lines,
         button("Add a partition", () => add(), { class: "small" }),
       ),
@@ -130,7 +132,7 @@ const labelled = (text, field) => el("label", { class: "field" }, el("span", {},
 
 function rangeLine(partition, start, end) {
   const number = (label, value) => el("input", { type: "number", min: 0, step: 1, value, "aria-label": label, placeholder: label });
-  const line = el("div", { class: "range-line" }, number("Partition", partition), number("First offset", start), number("Last offset, not read", end));
+  const line = el("div", { class: "range-line" }, BOUNDS.map((text, index) => number(text, [partition, start, end][index])));
   line.append(
     button("Remove", () => {
       if (line.parentElement.children.length > 1) line.remove();
