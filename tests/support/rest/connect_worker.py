@@ -18,6 +18,9 @@ from tests.support.rest.connect_calls import PLUGIN, TOPIC, Answer, Call
 
 _OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
+_LOOKS = 6
+"""Times in a row that a state must be seen: a worker that resumes a connector takes its tasks away in between."""
+
 
 @dataclass
 class ConnectWorker:
@@ -65,8 +68,13 @@ class ConnectWorker:
 
     def settle(self, name: str) -> None:
         """Wait until a connector and its tasks have the state that was asked for."""
-        found = f"/connectors/{name}/status"
-        assert wait_until(lambda: self._is_settled(name), 60), self._send("GET", found, None, None)
+        looks: list[bool] = []
+
+        def is_steady() -> bool:
+            looks.append(self._is_settled(name))
+            return len(looks) >= _LOOKS and all(looks[-_LOOKS:])
+
+        assert wait_until(is_steady, 60, pause=0.2), self._send("GET", f"/connectors/{name}/status", None, None)
 
     def _is_settled(self, name: str) -> bool:
         status, text = self._send("GET", f"/connectors/{name}/status", None, None)
