@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stack import jars
 from tests.support.catalogs import CatalogLake
+from tests.support.metastores.nessie import NessieLake
 
 RUNTIME = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
 DRIVERS = ("org.postgresql:postgresql:42.7.8", "org.xerial:sqlite-jdbc:3.50.3.0")
@@ -52,4 +53,8 @@ def java_settings(lake: CatalogLake) -> dict[str, str]:
         found |= {"io-impl": "org.apache.iceberg.aws.s3.S3FileIO", "s3.path-style-access": "true"}
     if found["type"] == "hadoop":
         found.pop("uri", None)
+    if isinstance(lake, NessieLake) and lake.server is not None:
+        found["uri"] = (
+            f"{lake.server.uri}/api/v1"  # Java's client sends chunks, which the proxy before it does not take
+        )
     return found
