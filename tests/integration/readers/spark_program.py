@@ -13,7 +13,10 @@ from pyspark.sql import SparkSession
 
 CONF = {
     # hundreds of small queries: what is compiled for one of them would run once
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m "
+        "-Xlog:disable -Xlog:all=warning:stderr"  # standard output is for answers
+    ),
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.ui.enabled": "false",
