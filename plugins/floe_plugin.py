@@ -21,7 +21,7 @@ class FloePlugin(AirflowPlugin):
         {"name": "floe as Kafka Connect", "app": LazyApp("floe.api.connect.app"), "url_prefix": "/connect"},
     ]
     external_views: ClassVar[list[Any]] = [
-        {"name": "floe connectors", "href": PAGE, "url_route": "floe", "destination": "nav", "icon": f"{PAGE}icon.svg"},
+        {"name": "floe", "href": PAGE, "url_route": "floe", "destination": "nav", "icon": f"{PAGE}icon.svg"},
         {
             "name": "Connector",
             "href": f"{PAGE}#/connectors/{{DAG_ID}}",

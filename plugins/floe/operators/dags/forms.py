@@ -110,7 +110,8 @@ def replay_form(connector: Connector) -> dict[str, Param]:
     only: list[Any] = list(connector.topics) if len(connector.topics) == 1 else []
     named: dict[str, Any] = {"description": "The topic whose records are read again."}
     if connector.topics:
-        named["enum"] = list(connector.topics)
+        # one with a default takes null, and is not shown as required
+        named["enum"] = [*connector.topics, None] if only else list(connector.topics)
     # Airflow makes a list to choose from of it, of an empty one too
     offered: dict[str, Any] = {"examples": list(connector.tables)} if connector.tables else {}
     own_branch = connector.settings.default.branch or "main"
@@ -129,7 +130,7 @@ def replay_form(connector: Connector) -> dict[str, Param]:
             "that the log still has, at the end the last one that was read. **Without offsets, times, *Dead letters only* or "
             "*Everything* the run prints what a replay of everything would do, and writes nothing.**",
         ),
-        "topic": Param(*only, type="string", **named, title="Topic"),
+        "topic": Param(*only, type=["null", "string"] if only else "string", **named, title="Topic"),
         "from_time": _time(
             "From time", "Instead of offsets: from the first record at or after this time, by Kafka's times."
         ),
