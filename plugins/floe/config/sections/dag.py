@@ -1,8 +1,6 @@
 """How Airflow shows and runs the DAGs of a connector: the keys ``floe.dag.*``."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import Final
 
 from floe.config.keys.reader import Settings
@@ -37,7 +35,7 @@ class DagSettings:
 
     owner: str = "floe"
     tags: tuple[str, ...] = ()
-    access: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    access: tuple[tuple[str, tuple[str, ...]], ...] = ()
     pool: str | None = None
     queue: str | None = None
     priority_weight: int = 1
@@ -99,7 +97,7 @@ def _text_problem(text: str, most: int) -> str | None:
     )
 
 
-def _access(settings: Settings) -> Mapping[str, tuple[str, ...]]:
+def _access(settings: Settings) -> tuple[tuple[str, tuple[str, ...]], ...]:
     access: dict[str, tuple[str, ...]] = {}
     for role, text in settings.properties.under(ACCESS).items():
         permissions = parse_list(text)
@@ -110,7 +108,7 @@ def _access(settings: Settings) -> Mapping[str, tuple[str, ...]]:
         if problem := plain_problem(role):
             settings.problems.append(f"{ACCESS}<role> {problem}")
         access[role] = permissions
-    return MappingProxyType(access)
+    return tuple(access.items())
 
 
 def _timeout(settings: Settings, key: str) -> int | None:

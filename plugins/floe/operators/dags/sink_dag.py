@@ -73,7 +73,7 @@ def set_access(dag: DAG, settings: DagSettings) -> None:
     Not by the DAG's constructor: its parameter warns on each parse of what Airflow 4 may take away.
     """
     access: dict[str, dict[str, Collection[str]]] = {}
-    for role, permissions in settings.access.items():
+    for role, permissions in settings.access:
         access[role] = {"DAGs": set(permissions) - {"can_trigger"}}
         if "can_trigger" in permissions:
             access[role]["DAG Runs"] = {"can_create"}

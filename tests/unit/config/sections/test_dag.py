@@ -149,7 +149,7 @@ def test_every_key_is_read() -> None:
             "floe.dag.is-paused": "false",
         }
     )
-    access = {"Pizza bakers": ("can_read", "can_trigger")}
+    access = (("Pizza bakers", ("can_read", "can_trigger")),)
     assert (found, settings.problems) == (
         DagSettings("data team", ("pizza", "gold"), access, "kafka", "big", 7, 0, 500, 3_600_000, 60_000, 1, False),
         [],
