@@ -182,7 +182,7 @@ def airflow_site(folder: Path) -> Iterator[Site]:
         "AIRFLOW__CORE__AUTH_MANAGER": "tests.support.api.auth.GrantsByDag",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{user}:{role}" for user, role in USERS.items()),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords),
-        "AIRFLOW__API_AUTH__JWT_SECRET": "x" * 64,
+        "AIRFLOW__API_AUTH__JWT_SECRET": "the signing key of tokens in tests" * 2,
         "FLOE_CONNECTORS_DIR": str(folder / "connectors"),
     }
     before = {name: os.environ.get(name) for name in changed}
