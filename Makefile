@@ -95,7 +95,7 @@ types: setup-dev ## check types
 imports: setup-dev ## check the direction of imports
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/lint-imports
 
-screenshot: setup-dev ## make the README's picture of a run from the running stack (make up first)
+screenshot: setup-dev ## make the pictures of a run and of a replay from the running stack (make up first)
 	@$(VENV)/python tests/browser/screenshot.py
 
 check: connector-named new-enough ## validate connectors, by Python alone: make check CONNECTOR=file or folder, STRICT=1, CONNECT=1

@@ -1,9 +1,9 @@
-"""Make the README's picture of a run, from the local stack as it runs: `make up` first.
+"""Make the pictures of a run and of a replay, from the local stack as it runs: `make up` first.
 
-    make setup-dev up && .venv/bin/python tests/browser/screenshot.py [file.png]
+    make setup-dev up && .venv/bin/python tests/browser/screenshot.py [folder]
 
 The stack is the one of FLOE_STATE and AIRFLOW_PORT. The browser is the system's Chromium (CHROMIUM names another
-executable). Fails, and writes nothing, while a run is at work or when the page shows an error.
+executable). Fails, and writes nothing, while a run is at work or when the page shows an error. The replay is previewed only.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ sys.path.insert(0, str(REPOSITORY))
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
 
-from stack.demo import DAG  # noqa: E402
 from stack.local import Local  # noqa: E402
 from stack.services.airflow import USER, Airflow  # noqa: E402
 from stack.services.rest import FINAL  # noqa: E402
 from stack.settings import Settings  # noqa: E402
 
-PICTURE = REPOSITORY / "docs" / "images" / "run.png"
+DAG = "pizzas-on-ice"
+PICTURES = REPOSITORY / "docs" / "images"
 SIZE = (1500, 620)
+REPLAY_SIZE = (1400, 900)
 WIDER = 110  # pixels
 LARGEST = 400_000  # bytes
 TIMEOUT_S = 30_000  # milliseconds
@@ -43,28 +44,47 @@ FLAGS = (
 
 
 def main(arguments: list[str]) -> int:
-    """Take the picture; returns the exit code."""
+    """Take the pictures; returns the exit code."""
     airflow = Local(Settings.read(os.environ)).airflow
-    target = Path(arguments[0]) if arguments else PICTURE
+    folder = Path(arguments[0]) if arguments else PICTURES
     if not airflow.running:
         print("error: Airflow is not running: `make up` first", file=sys.stderr)
         return 1
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_chromium(), args=list(FLAGS))
         try:
-            picture = _picture(browser, airflow)
+            pictures = {"run.png": _run(browser, airflow), "replay.png": _replay(browser, airflow)}
         finally:
             browser.close()
-    if len(picture) > LARGEST:
-        print(f"error: the picture takes {len(picture)} bytes, more than {LARGEST}", file=sys.stderr)
-        return 1
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(picture)
-    print(f"{target}: {len(picture)} bytes")
+    for name, picture in pictures.items():
+        if len(picture) > LARGEST:
+            print(f"error: {name} takes {len(picture)} bytes, more than {LARGEST}", file=sys.stderr)
+            return 1
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, picture in pictures.items():
+        (folder / name).write_bytes(picture)
+        print(f"{folder / name}: {len(picture)} bytes")
     return 0
 
 
-def _picture(browser: Browser, airflow: Airflow) -> bytes:
+def _replay(browser: Browser, airflow: Airflow) -> bytes:
+    """Return floe's page in Airflow's frame, with the preview of a replay of a range."""
+    page = browser.new_page(viewport={"width": REPLAY_SIZE[0], "height": REPLAY_SIZE[1]}, color_scheme="light")
+    page.set_default_timeout(TIMEOUT_S)
+    _log_in(page, airflow)
+    page.get_by_role("link", name="floe", exact=True).first.click()
+    floe = page.frame_locator("iframe").first
+    floe.get_by_role("link", name=DAG).first.click()
+    floe.get_by_role("button", name=re.compile("^Replay")).first.click()
+    for label, value in (("Partition", 0), ("First offset", 100), ("Last offset, not read", 200)):
+        floe.locator(f"input[aria-label='{label}']").first.fill(str(value))
+    floe.get_by_label("Offsets that a table has already").select_option("append")
+    floe.get_by_role("button", name="Preview").click()
+    expect(floe.get_by_text("would be read")).to_be_visible(timeout=4 * TIMEOUT_S)
+    return page.screenshot()
+
+
+def _run(browser: Browser, airflow: Airflow) -> bytes:
     """Return the page of the newest run that committed something, beside the grid of all runs."""
     runs = airflow.rest.runs(DAG)
     if any(run["state"] not in FINAL for run in runs):
