@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.api.axe import axe_source, findings
 from tests.support.api.browser import open_page
-from tests.support.api.records import HOSTILE
+from tests.support.api.records import HOSTILE, SCRIPT
 from tests.support.api.server import ApiServer
 
 pytestmark = pytest.mark.full
@@ -237,6 +237,27 @@ def test_preview_is_a_dry_run_and_comes_before_the_replay(server: ApiServer, sig
         runs = client.get("/api/v2/dags/orders.replay/dagRuns?order_by=id").json()["dag_runs"]
     own = {"topic": "orders", "ranges": {"0": [100, 200]}, "overlap": "skip"}
     assert [one["conf"] for one in runs][-2:] == [{**own, "dry_run": True}, own]
+
+
+def test_diagnosis_shows_problems_first(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server, "#/connectors/orders")
+    found = [
+        {"check": "brokers", "level": "ok", "text": "b:9092 can be reached", "remedy": ""},
+        {"check": "topics", "level": "problem", "text": SCRIPT, "remedy": "create it"},
+    ]
+    run = "**/api/v2/dags/orders/dagRuns/"
+    page.route(f"{run}*", lambda route: route.fulfill(json={"state": "success"}))
+    result = {"value": {"problems": 1, "findings": found}}
+    page.route(f"{run}*/taskInstances/plan/xcomEntries/**", lambda route: route.fulfill(json=result))
+    page.locator("#act-diagnose").click()
+    page.get_by_role("button", name="Diagnose", exact=True).click()
+    page.get_by_text("1 problem", exact=True).wait_for()
+    rows = page.locator("dialog tbody tr").all_inner_texts()
+    assert ["topics" in row and SCRIPT in row for row in rows] == [True, False]
+    with server.client("user") as client:
+        runs = client.get("/api/v2/dags/orders/dagRuns?order_by=id").json()["dag_runs"]
+    assert runs[-1]["conf"] == {"diagnose": True}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

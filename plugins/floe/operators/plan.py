@@ -13,6 +13,7 @@ from floe.operators import run_log, task_context
 from floe.operators.dags.assets import alias_of, raise_kept
 from floe.operators.dags.links import ConnectorLink
 from floe.operators.deployment_key import deployment_key
+from floe.operators.diagnosis import diagnose
 from floe.operators.failures import floe_task
 from floe.operators.lookup.config_values import resolved
 from floe.operators.lookup.kafka_settings import kafka_settings
@@ -47,11 +48,14 @@ class PlanOperator(BaseOperator):
         from floe.planning.live_plan import draft_plan, open_plan
 
         params = params_of(context)
+        check_alone(params)
         connector = resolved(task_context.with_params(self._connector, params, KeyClass.LIVE))
         settings = kafka_settings(connector)
+        if params.get("diagnose"):
+            diagnose(connector, settings, context)
+            raise rest_skipped()
         connector = task_context.with_topics(connector, settings)
         decisions, most = Decisions.of(params), params.get("max_records")
-        check_alone(params)
         if params.get("return_to_connect"):
             self._hand_back(connector, settings)
             raise rest_skipped()

@@ -67,11 +67,12 @@ def checked(params: Mapping[str, Any], conf: Mapping[str, Any], form: Mapping[st
 
 
 def check_alone(params: Mapping[str, Any]) -> None:
-    """Raise PlanRefused for a takeover, or a return, beside what it would pass over."""
+    """Raise PlanRefused for a takeover, a return or a diagnosis, beside what it would pass over."""
     moves = [name for name in ("start_at", "skip_to") if params.get(name)]
     for name, others in (
         ("return_to_connect", [*(one for one in ("takeover", "dry_run") if params.get(one)), *moves]),
         ("takeover", moves),
+        ("diagnose", [one for one in params if one not in ("diagnose", "config") and params.get(one)]),
     ):
         if params.get(name) and others:
             msg = f"{name} cannot be combined with {' or '.join(others)}. Nothing was done. Set it alone"

@@ -131,7 +131,7 @@ def test_form_keeps_what_gives_up_data_apart() -> None:
         "Kafka Connect",
         "Recovery that gives up data",
     ]
-    assert sections[None] == ["max_records", "dry_run"]
+    assert sections[None] == ["max_records", "dry_run", "diagnose"]
     assert sections["Recovery that gives up data"] == ["skip_to", "accept_loss", "drop_backlog", "reset_topics"]
 
 
@@ -163,6 +163,7 @@ def test_keys_of_config_are_one_line_of_the_log(caplog: pytest.LogCaptureFixture
     [
         ({"return_to_connect": True, "takeover": True}, "return_to_connect cannot be combined with takeover"),
         ({"return_to_connect": True, "dry_run": True}, "return_to_connect cannot be combined with dry_run"),
+        ({"diagnose": True, "max_records": 5}, "diagnose cannot be combined with max_records"),
         ({"return_to_connect": True, "skip_to": {"t": 1}}, "return_to_connect cannot be combined with skip_to"),
         ({"takeover": True, "start_at": {"t": 1}}, "takeover cannot be combined with start_at"),
     ],

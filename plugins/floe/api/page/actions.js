@@ -1,6 +1,7 @@
 // The buttons of a connector. Each says what will happen before it does anything.
 
 import { airflow } from "./calls.js";
+import { openDiagnosis } from "./diagnosis.js";
 import { openDialog } from "./dialog.js";
 import { button, el, say } from "./dom.js";
 import { counted } from "./format.js";
@@ -17,6 +18,7 @@ export function actions(answer, refresh, replay) {
     may.pause && button(dag.paused ? "Resume…" : "Pause…", () => pause(answer, refresh), { id: "act-pause" }),
     may.replay && button("Replay…", () => replay(new URLSearchParams()), { id: "act-replay" }),
     may.replay && letters > 0 && button("Re-drive dead letters…", () => replay(new URLSearchParams({ dead_letters: "true" })), { id: "act-letters" }),
+    may.run && button("Diagnose…", () => openDiagnosis(answer), { id: "act-diagnose" }),
     link("DAG in Airflow", answer.name),
   );
 }

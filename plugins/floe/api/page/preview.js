@@ -31,18 +31,20 @@ export async function preview(dagId, conf, place, isOpen) {
   return false;
 }
 
-async function ended(dagId, runId, show, isOpen) {
+/** Wait for the end of a run, here the dry run. Returns its state; null if it takes too long, or the dialog is closed. */
+export async function ended(dagId, runId, show, isOpen, what = "dry run") {
   const until = Date.now() + AT_MOST;
   while (Date.now() < until && isOpen()) {
     const { state } = await airflow.run(dagId, runId);
     if (["success", "failed"].includes(state)) return state;
-    show(el("p", { class: "loading" }, state === "running" ? "The dry run is at work…" : "The dry run is queued…"));
+    show(el("p", { class: "loading" }, state === "running" ? `The ${what} is at work…` : `The ${what} is queued…`));
     await pause(EVERY);
   }
   return null;
 }
 
-async function resultOf(dagId, runId) {
+/** What the plan task of a run left. */
+export async function resultOf(dagId, runId) {
   const { value } = await airflow.result(dagId, runId);
   return typeof value === "string" ? JSON.parse(value) : value;
 }
@@ -78,19 +80,19 @@ function result(plan) {
   ].filter(Boolean);
 }
 
-function late(dagId, runId) {
-  return [notice("warn", el("p", {}, "The dry run has not ended within five minutes. Is the replay DAG paused, or no worker free?"), done("", dagId, runId))];
+export function late(dagId, runId, what = "dry run") {
+  return [notice("warn", el("p", {}, `The ${what} has not ended within five minutes. Is the DAG paused, or no worker free?`), done("", dagId, runId))];
 }
 
 /** The end of the log of the task that failed. */
-async function failure(dagId, runId) {
+export async function failure(dagId, runId, what = "dry run") {
   const { task_instances: tasks } = await airflow.tasks(dagId, runId);
   const failed = tasks.find((task) => task.state === "failed");
   const lines = failed ? await lastLines(dagId, runId, failed) : [];
   return [
     notice(
       "bad",
-      el("p", {}, el("strong", {}, "The dry run failed. Nothing was read or written.")),
+      el("p", {}, el("strong", {}, `The ${what} failed. Nothing was read or written.`)),
       lines.length > 0 && el("pre", { tabindex: 0, role: "group", "aria-label": "End of the log" }, lines.map((line) => shown(line, 2000)).join("\n")),
       done("", dagId, runId),
     ),

@@ -34,6 +34,11 @@ def sink_form(connector: Connector) -> dict[str, Param]:
             "to the backlog of each table. Empty: the connector's own limit.",
         ),
         "dry_run": _switch("Dry run", "Print the plan only: nothing is read, written or moved."),
+        "diagnose": _switch(
+            "Diagnose",
+            "Check brokers, topics, ACLs, registry, catalog, warehouse, Spark and versions, with probes that are removed, "
+            "and print what to do. No record is read.",
+        ),
         "start_at": _offsets(
             "Where a new topic begins",
             "Of topics that were not read yet, in the place of `consumer.override.auto.offset.reset`, by partition, topic or "

@@ -37,7 +37,7 @@ def resolved(connector: Connector) -> Connector:
     made, unused = with_registry(made, _registry_connection, keep_secret)
     for name in unused:
         log.warning("the Airflow connection %r: %r in its extra has no effect", made.registry_conn_id, name[:100])
-    made, unused = with_catalog(made, _connection_fields, keep_secret)
+    made, unused = with_catalog(made, connection_fields, keep_secret)
     for name in unused:
         log.warning("the Airflow connection %r: %r in its extra has no effect", made.aws_conn_id, name[:100])
     return made
@@ -49,10 +49,11 @@ def provider_context() -> ProviderContext:
 
 
 def _registry_connection(conn_id: str) -> RegistryConnection:
-    return RegistryConnection(**vars(_connection_fields(conn_id, KEY)))
+    return RegistryConnection(**vars(connection_fields(conn_id, KEY)))
 
 
-def _connection_fields(conn_id: str, key: str) -> ConnectionFields:
+def connection_fields(conn_id: str, key: str) -> ConnectionFields:
+    """Return the fields of an Airflow connection, which ``key`` names. Raises ConnectionMissing."""
     found = task_context.connection(conn_id, key)
     return ConnectionFields(
         conn_id,
