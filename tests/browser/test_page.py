@@ -175,7 +175,11 @@ def test_buttons_are_those_of_the_users_rights(server: ApiServer, sign_in: SignI
         page = sign_in(user)
         open_page(page, server, "#/connectors/payments")
         shown[user] = texts(page, ".head .actions button")
-    assert shown == {"viewer": [], "user": ["Run now…", "Pause…", "Replay…"], "other": ["Run now…", "Pause…"]}
+    assert shown == {
+        "viewer": [],
+        "user": ["Run now…", "Pause…", "Replay…", "Diagnose…"],
+        "other": ["Run now…", "Pause…", "Diagnose…"],
+    }
 
 
 def test_pause_and_resume_by_the_keyboard_alone(server: ApiServer, sign_in: SignIn) -> None:
