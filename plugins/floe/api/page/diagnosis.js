@@ -3,7 +3,7 @@
 import { airflow } from "./calls.js";
 import { openDialog } from "./dialog.js";
 import { el, say, table } from "./dom.js";
-import { counted } from "./format.js";
+import { counted, shown } from "./format.js";
 import { name } from "./parts.js";
 import { ended, failure, late, resultOf } from "./preview.js";
 
@@ -12,14 +12,14 @@ const MARKS = { ok: "OK", problem: "Problem", warning: "Warning", "not checked":
 
 /** Open the dialog. */
 export function openDiagnosis({ name: dagId, dag }) {
-  const shown = el("div", { "aria-live": "polite", class: "preview" });
-  const show = (...some) => shown.replaceChildren(...some.flat());
+  const place = el("div", { "aria-live": "polite", class: "preview" });
+  const show = (...some) => place.replaceChildren(...some.flat());
   const dialog = openDialog("Diagnose", {
     wide: true,
     body: [
       el("p", {}, "Checks brokers, topics, ACLs, the control topic, schema registry, catalog, warehouse, Spark, packages and clocks. Probes are written and removed; no record is read."),
       dag.paused && el("p", {}, "The connector is paused: the run waits until it is resumed."),
-      shown,
+      place,
     ],
     confirm: "Diagnose",
     act: async () => {
@@ -35,7 +35,7 @@ export function openDiagnosis({ name: dagId, dag }) {
 function findings({ problems, findings: found }) {
   say("The diagnosis is there.");
   const columns = [
-    { title: "Check", cell: (one) => name(one.check, 60) },
+    { title: "Check", cell: (one) => shown(one.check, 60) },
     { title: "Result", cell: (one) => MARKS[one.level] ?? name(one.level, 20) },
     { title: "Found", cell: (one) => name(one.text, 600) },
     { title: "What to do", cell: (one) => (one.remedy ? name(one.remedy, 600) : "–") },
