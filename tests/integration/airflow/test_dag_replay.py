@@ -177,7 +177,6 @@ def test_impossible_replay_is_refused_by_plan_and_writes_nothing(
     "conf",
     [
         {"topic": "other-topic"},
-        {"topic": None},
         {"ranges": {"0": [1]}},
         {"ranges": {"0": "all"}},
         {"ranges": [[0, 1]]},

@@ -59,7 +59,7 @@ def test_doctor_finds_what_is_wrong_and_nothing_else(
     control = bad(findings(pizzas.changed(**{"iceberg.control.topic": compacted})))
     assert set(control) == {"control topic"} and "is compacted" in control["control topic"].text
 
-    data = next(tmp_path.rglob("data"))
+    data = next(tmp_path.rglob("t/data"))
     data.rename(data.with_name("kept"))
     data.write_text("a file, where the folder has to be")
     warehouse = bad(findings(pizzas))
