@@ -31,18 +31,7 @@ def connection(conn_id: str) -> ConnectionFields:
     from airflow.models import Connection
 
     found = _asked(f"the Airflow connection {conn_id!r}", lambda: Connection.get_connection_from_secrets(conn_id))
-    return _kept(
-        ConnectionFields(
-            conn_id,
-            found.conn_type or "",
-            found.host or "",
-            found.schema or "",
-            found.port,
-            found.login or "",
-            found.password or "",
-            found.extra_dejson,
-        )
-    )
+    return _kept(ConnectionFields.of(conn_id, found))
 
 
 def connection_field(conn_id: str, name: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 _SCHEMES: Final = ("http", "https")
@@ -20,6 +20,20 @@ class ConnectionFields:
     login: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     extra: Mapping[str, object] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, conn_id: str, found: Any) -> "ConnectionFields":
+        """Return the fields of a connection as Airflow has it."""
+        return cls(
+            conn_id,
+            found.conn_type or "",
+            found.host or "",
+            found.schema or "",
+            found.port,
+            found.login or "",
+            found.password or "",
+            found.extra_dejson,
+        )
 
     @property
     def address(self) -> str:

@@ -85,7 +85,8 @@ class CommitOperator(BaseOperator):
         self.lineage = Lineage.of(plan, report, connector, settings)
         self.committed = plan
         self.outlets = [alias_of(self._connector)]  # events of an alias count if the task has it
-        raise_events(context["outlet_events"], self._connector, plan, report)
+        events = context["outlet_events"]
+        run_log.tried("Events of assets", lambda: raise_events(events, self._connector, plan, report), "raised")
         return message.to_json()
 
     def get_openlineage_facets_on_complete(self, task_instance: object) -> Any:

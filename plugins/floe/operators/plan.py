@@ -75,10 +75,11 @@ class PlanOperator(BaseOperator):
         settings = kafka_settings(connector)
         status = self._show(plan, connector, settings)
         work_left = open_plan(plan, connector, settings, key)
-        if raise_kept(context["outlet_events"], self._connector):
-            self.outlets = [alias_of(self._connector)]
         if not plan.slices and plan.left_out:
             raise left_out(plan.left_out, settings.source, settings.origin)
+        events = context["outlet_events"]
+        if run_log.tried("Events of assets", lambda: raise_kept(events, self._connector), "raised"):
+            self.outlets = [alias_of(self._connector)]
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=fields)
             self.log.info("nothing new: no Spark job is started")

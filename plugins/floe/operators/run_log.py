@@ -31,7 +31,7 @@ def look_up(connector: Connector, settings: KafkaSettings) -> ConnectorStatus | 
     """Return the lag and the backlog of a connector now; None, with a warning, where that cannot be had."""
     from floe.status.kafka_state import KafkaState
 
-    return _tried("The lag", lambda: KafkaState.of(connector, settings).status(connector))
+    return tried("The lag", lambda: KafkaState.of(connector, settings).status(connector))
 
 
 def reasons_of(connector: Connector, plan: Plan, report: CommitReport) -> Mapping[str, int]:
@@ -44,14 +44,14 @@ def reasons_of(connector: Connector, plan: Plan, report: CommitReport) -> Mappin
     )
     if not is_needed:
         return {}
-    return _tried("The reasons of dead letters", lambda: found(Tables.of(connector), plan, report.announcements)) or {}
+    return tried("The reasons of dead letters", lambda: found(Tables.of(connector), plan, report.announcements)) or {}
 
 
-def _tried(what: str, look: Callable[[], T]) -> T | None:
+def tried(what: str, look: Callable[[], T], how: str = "looked up") -> T | None:
     """Return what a look-up finds. What it is for has happened already: no error of it may fail the task."""
     try:
         return look()
     except Exception as error:  # noqa: BLE001 - whatever it is
         why = clip(" ".join(f"{type(error).__name__}: {error}".split()), 500)
-        log.warning("%s could not be looked up, which changes nothing else: %s", what, why)
+        log.warning("%s could not be %s, which changes nothing else: %s", what, how, why)
         return None

@@ -55,16 +55,7 @@ def _registry_connection(conn_id: str) -> RegistryConnection:
 def connection_fields(conn_id: str, key: str) -> ConnectionFields:
     """Return the fields of an Airflow connection, which ``key`` names. Raises ConnectionMissing."""
     found = task_context.connection(conn_id, key)
-    return ConnectionFields(
-        conn_id,
-        found.conn_type or "",
-        found.host or "",
-        found.schema or "",
-        found.port,
-        found.login or "",
-        found.password or "",
-        found.extra_dejson,
-    )
+    return ConnectionFields.of(conn_id, found)
 
 
 def _connection_field(conn_id: str, name: str) -> str | None:
