@@ -21,6 +21,7 @@ from floe.model.accounting import TableCounts
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange
+from floe.operators import run_log
 from floe.operators.commit import CommitOperator, keep_landed
 from floe.operators.dags.assets import MAX_KEPT, MAX_RANGES, keep_events, outlets_of, raise_events, raise_kept
 from floe.operators.dags.replay_dag import replay_dag
@@ -232,3 +233,14 @@ def test_airflow_takes_outlets_from_the_task_that_ran() -> None:
     ran = one.prepare_for_execution()
     ran.outlets = [AssetAlias("floe.pizzas")]
     assert [(o.type, o.name) for o in _build_asset_profiles(ran.outlets)] == [("AssetAlias", "floe.pizzas")]
+
+
+def test_error_of_events_fails_no_task_that_has_committed(caplog: pytest.LogCaptureFixture) -> None:
+    def broken() -> None:
+        msg = "no API server"
+        raise RuntimeError(msg)
+
+    assert run_log.tried("Events of assets", broken, "raised") is None
+    assert (
+        "Events of assets could not be raised, which changes nothing else: RuntimeError: no API server" in caplog.text
+    )
