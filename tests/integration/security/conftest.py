@@ -37,6 +37,6 @@ def secured_pipeline(secured: SecuredBroker, tmp_path: Path) -> Callable[..., Pi
 
 @pytest.fixture
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clients wait three seconds for brokers that do not answer."""
+    """Clients wait ten seconds for brokers that do not answer: the client itself waits more than three, now and then."""
     for module in ("admin", "admin_topics", "transactions"):
-        monkeypatch.setattr(f"floe.kafka.{module}.REQUEST_TIMEOUT", 3.0)
+        monkeypatch.setattr(f"floe.kafka.{module}.REQUEST_TIMEOUT", 10.0)

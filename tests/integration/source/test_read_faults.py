@@ -181,6 +181,19 @@ def test_corrupt_batch_of_zstd_is_told_from_a_large_one(
     )
 
 
+def test_large_batch_is_named_and_not_the_one_before_it(
+    broker: Broker, proxy: KafkaProxy, topic: Callable[..., str]
+) -> None:
+    limits = ReaderLimits(largest_batch=2 * MIB)
+    for nbytes in range(2_200_000, 3_200_000, 100_000):  # some of them lie close behind the small batch in memory
+        name = topic()
+        produce(broker, name, [NOISE] * 3, **{"compression.type": "zstd"})
+        produce(broker, name, [b"x" * nbytes], **{"compression.type": "zstd"})
+        for _ in range(5):
+            message = refused(proxy, OffsetRange(name, "id", 0, 0, 4), limits)
+            assert message.startswith("BatchTooLarge: the batch at offset 3 of "), nbytes
+
+
 def test_corrupt_batch_beyond_the_range_is_no_matter(
     broker: Broker, proxy: KafkaProxy, topic: Callable[..., str]
 ) -> None:

@@ -128,7 +128,7 @@ class Consumer:
     def batches(self, limits: ReaderLimits, *, one: bool) -> KafkaBatch:
         """Return what measures batches by the addresses of their records. ``one``: each call returns a single batch."""
         del one
-        return KafkaBatch(limits.heavy_bytes)
+        return KafkaBatch(limits.unsure_bytes)
 
     def consume(self, seconds: float) -> tuple[Batch, list[Event]]:
         """Return what is available, after at most some seconds: records, and events between them.
