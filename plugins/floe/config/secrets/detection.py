@@ -75,6 +75,7 @@ _MISSPELT = {"secret": 1, "token": 1, "password": 2, "passphrase": 2, "credentia
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+")
 
 _BARE_ADDRESS = re.compile(r"^[^\s/:@]+:[^\s@]+@[^\s@]+$")
+_AZURE_CONTAINER = re.compile(r"^(abfss?|wasbs?)://[a-z0-9$-]+@(?=[^@]*$)", re.IGNORECASE)
 _QUERY = re.compile(r"\?[\w.-]+=")
 _QUERY_PAIR = re.compile(r"\?([\w.-]{1,100})=(?=([^;&]+))")
 _USER_NAME = re.compile(r"user[-._]?name$", re.IGNORECASE)
@@ -90,6 +91,7 @@ def is_secret(key: str, value: str = "") -> bool:
 
 
 def _carries_secret(key: str, value: str) -> bool:
+    value = _without_container(value)
     scheme = value.find("://")
     if scheme >= 0 and value.find("@", scheme) >= 0:
         return True
@@ -124,6 +126,7 @@ def secret_texts(key: str, value: str) -> frozenset[str]:
         return frozenset()
     if not _carries_secret(key, value):
         return frozenset()
+    value = _without_container(value)
     found = set(islice((secret for name, secret in _pairs(value) if is_secret(name)), _MAX_PARTS))
     if "://" in value or _BARE_ADDRESS.search(value):
         found |= set(_address_texts(value))
@@ -152,6 +155,8 @@ def shown(key: str, value: str) -> str:
 def shown_address(address: str) -> str:
     """An address for people to read, without the login and the secrets in its query."""
     scheme, has_scheme, rest = address.partition("://")
+    if _without_container(address) != address:
+        return shown("", address)
     logins = list(_logins(rest))
     if logins:
         rest = f"{HIDDEN}@{rest.removeprefix(max(logins, key=len))[1:]}"
@@ -232,6 +237,11 @@ def _address_texts(value: str) -> Iterator[str]:
             for part in re.split(r"[:@/?#]", text, maxsplit=_MAX_PARTS):
                 yield part
                 yield part.lower()  # as a host, if a parser reads the address differently
+
+
+def _without_container(value: str) -> str:
+    """Return a location without Azure's container, which is no login although an ``@`` ends it."""
+    return _AZURE_CONTAINER.sub(r"\1://", value, count=1)
 
 
 def _without_query(rest: str) -> str:

@@ -41,13 +41,11 @@ _IN_CONNECTION = "Put it into the Airflow connection"
 
 
 def read_control_client(settings: Settings) -> Properties:
-    """Read ``iceberg.kafka.*`` without the prefix."""
+    """Read ``iceberg.kafka.*`` without the prefix, and without ``auto.offset.reset``, which no consumer gets."""
     client = settings.properties.under(CONTROL_PREFIX)
-    if _OFFSET_RESET in client:
-        settings.problems.append(
-            f"{CONTROL_PREFIX}{_OFFSET_RESET} is floe's own: the control topic is read from offsets that the plan "
-            "recorded. Remove it"
-        )
+    if client.pop(_OFFSET_RESET, None) is not None:
+        why = "the control topic is read from offsets that the plan recorded"
+        settings.warnings.append(f"{CONTROL_PREFIX}{_OFFSET_RESET} has no effect: {why}")
     return _read_client(settings, CONTROL_PREFIX, client)
 
 

@@ -58,6 +58,9 @@ def test_a_key_that_looks_like_a_secrets_is_one(key):
         "https://a.blob/?sv=1&sig=abc",
         "-----BEGIN PRIVATE KEY-----",
         "x required username='a' password='b';",
+        "abfss://user:pass@account.dfs.core.windows.net/a",
+        "abfss://landing@account.dfs.core.windows.net/a?sig=abcdefgh",
+        "abfss://landing@user:pass@host/a",
     ],
 )
 def test_a_value_that_carries_a_secret_is_one(value):
@@ -69,6 +72,7 @@ def test_a_value_that_carries_a_secret_is_one(value):
     [
         ("iceberg.catalog.uri", "http://rest:8181/v1"),
         ("iceberg.catalog.warehouse", "s3://bucket/a"),
+        ("iceberg.catalog.warehouse", "abfss://landing@account.dfs.core.windows.net/a"),
         ("key.converter", "JsonConverter"),
         ("iceberg.kafka.bootstrap.servers", "a:9092,b:9092"),
         ("iceberg.catalog.oauth2-server-uri", "https://host/oidc"),

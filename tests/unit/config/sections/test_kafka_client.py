@@ -106,8 +106,10 @@ def test_the_offset_reset_is_read_and_reaches_no_consumer(connector, problems):
     assert "set earliest or latest" in problems({key: "none"})[0]
 
 
-def test_the_offset_reset_of_the_control_topic_is_floes_own(problems):
-    assert "floe's own" in problems({"iceberg.kafka.auto.offset.reset": "earliest"})[0]
+def test_the_offset_reset_of_the_control_topic_has_no_effect(connector):
+    made = connector({"iceberg.kafka.auto.offset.reset": "earliest"})
+    assert "iceberg.kafka.auto.offset.reset has no effect" in " ".join(made.warnings)
+    assert "auto.offset.reset" not in made.control_kafka
 
 
 @pytest.mark.parametrize(
