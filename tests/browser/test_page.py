@@ -232,6 +232,11 @@ def test_preview_is_a_dry_run_and_comes_before_the_replay(server: ApiServer, sig
     assert replay.is_disabled()
     page.locator("#preview").click()
     page.get_by_text("100 offsets would be read, 40 written, in 1 slice.").wait_for()
+    page.locator(".preview").get_by_text("In the table, left out").first.wait_for()
+    plan["overlap"], forecast["held"] = "append", None
+    page.locator("#preview").click()
+    page.locator(".preview").get_by_text("In the table, written again").first.wait_for()
+    page.locator(".preview").get_by_text("not known").first.wait_for()
     page.get_by_label("First offset").fill("150")
     assert replay.is_disabled()
     page.get_by_label("First offset").fill("100")

@@ -1,1 +1,1 @@
-"""The command line: ``python -m floe check|doctor|status|keys``. ``check`` and ``keys`` need nothing but Python."""
+"""The command line: ``python -m floe check|doctor|status|keys|query``. ``check`` and ``keys`` need nothing but Python."""

@@ -78,13 +78,35 @@ def _parser() -> argparse.ArgumentParser:
     status.add_argument("--dead-letters", action="store_true", help="count open dead letters, which reads their table")
     status.add_argument("--commits", type=_count, default=1, metavar="N", help="show the last N commits of a table (1)")
     status.add_argument("--watch", type=_seconds, metavar="SECONDS", help="show it again and again, until Ctrl-C")
-    for command in (doctor, status):
+    query = commands.add_parser(
+        "query",
+        **_texts("read the tables of a connector's catalog by Spark SQL, or by lines of PySpark; it only reads"),
+    )
+    query.add_argument(
+        "sql",
+        metavar="SQL",
+        nargs="?",
+        default="",
+        help="a statement; without one lines of PySpark are read, or asked for",
+    )
+    query.add_argument(
+        "--connector", metavar="CONNECTOR", help="whose catalog: a connector file, or a connector's name (the only one)"
+    )
+    query.add_argument(
+        "--jars",
+        metavar="FILE|FOLDER",
+        action="append",
+        type=Path,
+        default=[],
+        help="jars of Iceberg and drivers, beside those of Spark's own jobs; may be given again",
+    )
+    for command in (doctor, status, query):
         command.add_argument("--connectors", dest="folder", type=Path, metavar="FOLDER", help=_FOLDER)
     keys = commands.add_parser("keys", **_texts("search the configuration keys: type, default, class, meaning"))
     keys.add_argument(
         "pattern", metavar="PATTERN", nargs="?", default="", help="a part of a name or of a meaning, or a glob"
     )
-    for command in (check, doctor, status, keys):
+    for command in (check, doctor, status, keys, query):
         command.add_argument("--json", action="store_true", help="print JSON, for programs")
     return parser
 

@@ -82,7 +82,7 @@ class CommitOperator(BaseOperator):
         run_log.say(message.lines())
         run_stats.count_commit(connector.name, report, reasons, plan.dead_letters)
         run_record.keep(connector, status, plan, report)
-        self.lineage = Lineage.of(plan, report, connector, settings)
+        self.lineage = run_log.tried("Lineage", lambda: Lineage.of(plan, report, connector, settings), "made")
         self.committed = plan
         self.outlets = [alias_of(self._connector)]  # events of an alias count if the task has it
         events = context["outlet_events"]

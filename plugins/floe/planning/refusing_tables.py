@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from floe.config import Connector
 from floe.exceptions import FloeError
@@ -82,10 +82,17 @@ def of_takers(states: Mapping[str, TableState], ask: Callable[[TableState], T]) 
     return found
 
 
-def new_ranges_of(
+class TableOffsets(NamedTuple):
+    """The offsets of a replay's ranges that each table is to get, and how many it contains, where its ledger is known."""
+
+    new: dict[str, NewOffsets]
+    held: dict[str, dict[OffsetRange, int]]
+
+
+def table_offsets(
     states: TableStates, connector: Connector, plan: Plan, request: ReplayRequest, ranges: Iterable[OffsetRange]
-) -> dict[str, NewOffsets]:
-    """Return the offsets that each table is to get; of a table that refuses, as its ledger is not known, all.
+) -> TableOffsets:
+    """Return what each table is to get; a table that refuses, as its ledger is not known, all.
 
     Raises PlanRefused for offsets that cannot be skipped, and the refusal of a table when no other lacks anything.
     """
@@ -93,7 +100,7 @@ def new_ranges_of(
     whole = {r: Intervals(((r.start, r.end),)) for r in ranges}
     if not request.tables:
         # which tables the records name is not known before they are read: each then leaves out what it contains
-        return {EVERY_TABLE: whole}
+        return TableOffsets({EVERY_TABLE: whole}, {})
 
     def lacks(state: TableState) -> NewOffsets:
         if state.table is not None and request.overlap is Overlap.SKIP:
@@ -102,6 +109,8 @@ def new_ranges_of(
 
     opened = states.open(request.tables, [request.topic], must_exist=not connector.auto_create)
     found = of_takers(opened, lacks)
+    ledgers = {name: state.ledger for name, state in opened.items() if name in found}
+    held = {name: {r: ledger.contained_by_any_route(r).offsets for r in ranges} for name, ledger in ledgers.items()}
     if len(found) < len(opened) and not any(any(offsets.values()) for offsets in found.values()):
         of_takers({name: state for name, state in opened.items() if name not in found}, lacks)
-    return {name: found.get(name, whole) for name in opened}
+    return TableOffsets({name: found.get(name, whole) for name in opened}, held)

@@ -26,7 +26,7 @@ from floe.model.ranges import TopicPartition
 from floe.model.route_hash import MAIN_BRANCH
 from floe.model.slice_kind import ReadReason
 from floe.planning.dead_letter_replay import DeadLetterForecast, dead_letter_ledgers, find_dead_letters
-from floe.planning.refusing_tables import new_ranges_of
+from floe.planning.refusing_tables import table_offsets
 from floe.planning.replace_preview import RemovalForecast, check_not_compacted, forecast_removals
 from floe.planning.replay_ranges import ReplayContext, check_no_backlogs, resolve
 from floe.planning.replay_request import Bounds, ReplayRequest
@@ -132,13 +132,13 @@ def draft_replay(
         replay = replace(replay, removals=forecast_removals(target, empty, request, ranges))
     if redrive is None:
         states = TableStates(Tables.of(target), target, cluster_id)
-        new_ranges = new_ranges_of(states, target, empty, request, ranges)
-        range_parts = cut(ranges, list(new_ranges.values()), request.max_records)
+        offsets = table_offsets(states, target, empty, request, ranges)
+        range_parts = cut(ranges, list(offsets.new.values()), request.max_records)
         slices = tuple(
             Slice(i, ReadReason.REPLAY, request.overlap.mode, slice_, request.tables)
             for i, slice_ in enumerate(range_parts)
         )
-        replay = replace(replay, forecasts=forecast(ranges, range_parts, new_ranges))
+        replay = replace(replay, forecasts=forecast(ranges, range_parts, offsets.new, offsets.held))
     else:
         ledgers = dead_letter_ledgers(target, empty, redrive.chosen.tables)
         slices = redrive.slices(ranges, request, target)

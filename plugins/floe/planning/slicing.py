@@ -26,14 +26,14 @@ NewOffsets = Mapping[OffsetRange, Intervals]
 class Forecast:
     """What a replay means for one table and one range, in offsets.
 
-    ``read``: of the partition, for all tables. ``held``: already in the table, and left out. ``write``: the rest, records
-    or not.
+    ``read``: of the partition, for all tables. ``held``: in the table already; None where that is not known, as records name
+    the table or it refuses. ``write``: records or not; with ``skip`` those that are not in the table, else all.
     """
 
     table: str
     range: OffsetRange
     read: int
-    held: int
+    held: int | None
     write: int
 
 
@@ -111,14 +111,17 @@ class _Slices:
 
 
 def forecast(
-    ranges: Sequence[OffsetRange], slices: Sequence[Sequence[OffsetRange]], new_ranges: Mapping[str, NewOffsets]
+    ranges: Sequence[OffsetRange],
+    slices: Sequence[Sequence[OffsetRange]],
+    new_ranges: Mapping[str, NewOffsets],
+    held: Mapping[str, Mapping[OffsetRange, int]],
 ) -> tuple[Forecast, ...]:
-    """Return what each table gets of each range."""
+    """Return what each table gets of each range; ``held``: offsets that tables contain, of those where it is known."""
     read: dict[TopicPartition, int] = {}
     for slice_ in (slice_ for range_parts in slices for slice_ in range_parts):
         read[slice_.tp] = read.get(slice_.tp, 0) + len(slice_)
     return tuple(
-        Forecast(table, r, read.get(r.tp, 0), len(r) - new_offsets[r].offsets, new_offsets[r].offsets)
+        Forecast(table, r, read.get(r.tp, 0), held[table][r] if table in held else None, new_offsets[r].offsets)
         for table, new_offsets in new_ranges.items()
         for r in ranges
     )

@@ -172,6 +172,9 @@ def test_dry_run_reports_per_table_and_partition_writes_nothing(eaten: Pipeline)
         "write": 60,
     }
     assert (message["slices"], message["overlap"], message["branch"]) == (4, "skip", "main")
+    again = {"ranges": {"0": [0, 100]}, "overlap": "append"}
+    (row,) = draft_replay(eaten.connector, eaten.settings, again, dry_run=True).to_json()["tables"]
+    assert (row["read"], row["held"], row["write"]) == (100, 40, 100)
 
 
 def test_replay_sends_start_and_end_events_of_its_own_kind(eaten: Pipeline) -> None:

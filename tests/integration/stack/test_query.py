@@ -1,7 +1,8 @@
-"""`make query` on the catalog of a local stack: rows, lines of PySpark, and what is refused."""
+"""Queries of a local stack's catalog, and of a connector's: rows, lines of PySpark, and what is refused."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,9 +12,14 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog import load_catalog
 
+from floe.catalogs.client import Tables
+from floe.config import parse_connector
+from floe.query.catalog import RUNTIME
+from stack import jars
 from stack.jars import CACHE
 from stack.local import CATALOG, Local
 from stack.settings import REPOSITORY, Settings
+from tests.support.connectors import connector_keys
 
 ROWS = pa.table({"store_id": [1, 1, 42], "sauce": ["bbq", "a\x1b[2J", None]})
 
@@ -48,8 +54,8 @@ def query(environment: dict[str, str], *arguments: str, lines: str = "") -> subp
 
 
 LINES = """
-from stack.exceptions import QueryFailed
-from stack.spark.query import print_rows
+from floe.query.exceptions import QueryError
+from floe.query.statements import print_rows
 
 df = spark.table("demo.rpc.pizzas")
 df.sort("sauce").show(1)
@@ -66,7 +72,7 @@ for sql in (
 ):
     try:
         print_rows(spark, sql)
-    except QueryFailed as error:
+    except QueryError as error:
         print("--", str(error).splitlines()[0])
 """
 
@@ -95,3 +101,62 @@ def test_query_of_a_statement_is_a_table_or_an_error(environment: dict[str, str]
     done = query(environment, "--", "select * from pizzas")
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == "error: there is no table pizzas. Nearest: rpc.pizzas"
+
+
+CHANGES = """
+for change in (
+    lambda: spark.sql("drop table rpc.pizzas"),
+    lambda: spark.sql("with x as (select 7 as a, 'b' as b) insert into rpc.pizzas select * from x"),
+    lambda: spark.sql("call lake.system.rollback_to_snapshot('rpc.pizzas', 1)"),
+    lambda: spark.sql("execute immediate 'truncate table rpc.pizzas'"),
+    lambda: spark.sql("begin delete from rpc.pizzas; end"),
+    lambda: spark.sql("delete from {pizzas}", pizzas=spark.table("rpc.pizzas")),
+    lambda: spark.table("rpc.pizzas").writeTo("rpc.pizzas").append(),
+    lambda: spark.table("rpc.pizzas").write.save("lake.rpc.pizzas", format="iceberg"),
+):
+    try:
+        change()
+    except Exception as error:
+        print("--", type(error).__name__)
+for sql in ("show tables in rpc", "from rpc.pizzas select sauce", "explain drop table rpc.pizzas", "describe rpc.pizzas"):
+    print("rows", spark.sql(sql).count())
+print("args", spark.sql("select * from {p} where store_id = :one", {"one": 1}, p=spark.table("rpc.pizzas")).count())
+"""
+
+
+def test_floe_query_reads_a_connectors_catalog_only(tmp_path: Path) -> None:
+    keys = connector_keys("pizzas", "t", tmp_path, **{"iceberg.tables": "rpc.pizzas", "iceberg.catalog": "lake"})
+    keys = {key: value for key, value in keys.items() if not key.startswith("iceberg.catalog.")}
+    warehouse = tmp_path / "lake"
+    warehouse.mkdir()
+    keys |= {"iceberg.catalog.type": "hadoop", "iceberg.catalog.warehouse": f"file://{warehouse}"}
+    (tmp_path / "pizzas.json").write_text(json.dumps(keys))
+    catalog = Tables.of(parse_connector(keys)).catalog
+    catalog.create_namespace("rpc")
+    catalog.create_table("rpc.pizzas", ROWS.schema).append(ROWS)
+    before = sorted(path for path in warehouse.rglob("*"))
+    (runtime,) = jars.resolve([RUNTIME], transitive=False)
+    command = [
+        sys.executable,
+        "-m",
+        "floe",
+        "query",
+        "--connector",
+        str(tmp_path / "pizzas.json"),
+        "--jars",
+        str(runtime),
+    ]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY / "plugins"), "HOME": str(tmp_path)},
+        cwd=tmp_path,
+        input=CHANGES,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines == ["-- QueryRefused"] * 8 + ["rows 1", "rows 3", "rows 1", "rows 2", "args 2"]
+    assert sorted(path for path in warehouse.rglob("*")) == before

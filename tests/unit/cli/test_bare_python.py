@@ -43,7 +43,7 @@ def test_check_and_keys_need_nothing_but_python(pizzas: Path, tmp_path: Path) ->
 
 
 def test_help_is_printed_by_bare_python(tmp_path: Path) -> None:
-    for command in ((), ("check",), ("doctor",), ("status",), ("keys",)):
+    for command in ((), ("check",), ("doctor",), ("status",), ("keys",), ("query",)):
         done = bare(*command, "--help", folder=tmp_path)
         assert done.returncode == 0 and "Exit code: 0 all is well, 1 a problem" in " ".join(done.stdout.split())
 

@@ -97,7 +97,7 @@ def test_forecast_reports_read_written_and_new_per_table() -> None:
     r = slice_(0, 0, 100)
     new_ranges = {"db.a": {r: Intervals.of([(10, 30)])}, "db.b": {r: Intervals.of([(0, 5)])}}
     slices = cut([r], list(new_ranges.values()), 10)
-    assert forecast([r], slices, new_ranges) == (
+    assert forecast([r], slices, new_ranges, {"db.a": {r: 80}}) == (
         Forecast("db.a", r, 25, 80, 20),
-        Forecast("db.b", r, 25, 95, 5),
+        Forecast("db.b", r, 25, None, 5),
     )

@@ -8,6 +8,7 @@ import { done, name } from "./parts.js";
 const EVERY = 1500; // milliseconds
 const AT_MOST = 300_000;
 const LINES = 12;
+const HELD = { skip: "In the table, left out", append: "In the table, written again", replace: "In the table, replaced" }; // by overlap
 
 const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
 
@@ -65,7 +66,7 @@ function result(plan) {
         { title: "Table", cell: (one) => name(one.table, 120) },
         { title: "Partition and range", cell: place.cell },
         { title: "To read", numeric: true, cell: (one) => count(one.read) },
-        { title: "In the table", numeric: true, cell: (one) => count(one.held) },
+        { title: HELD[plan.overlap] ?? "In the table", numeric: true, cell: (one) => (Number.isFinite(one.held) ? count(one.held) : "not known") },
         { title: "To write", numeric: true, cell: (one) => count(one.write) },
       ];
   const sum = (key) => rows.reduce((total, one) => total + (Number(one[key]) || 0), 0);

@@ -82,7 +82,10 @@ class PlanReplayOperator(PlanOperator):
         else:
             self.log.info("replay (%s) into branch %s, in offsets:", request.overlap.value, replay.branch)
             head = ("table", "range", "to read", "held already", "to write")
-            rows = [(f.table, str(f.range), str(f.read), str(f.held), str(f.write)) for f in replay.forecasts]
+            rows = [
+                (f.table, str(f.range), str(f.read), "not known" if f.held is None else str(f.held), str(f.write))
+                for f in replay.forecasts
+            ]
         for line in tabulate(rows, head, tablefmt="plain", disable_numparse=True).splitlines():
             self.log.info("  %s", line.rstrip())
         for removal in replay.removals:

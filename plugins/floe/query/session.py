@@ -1,4 +1,4 @@
-"""A Spark session with Iceberg's runtime in this process, on catalogs of the local stack."""
+"""A Spark session with Iceberg's runtime in this process, on catalogs that it only reads."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from stack import jars
-from stack.exceptions import StartFailed
-from stack.progress import step
-from stack.settings import LOOPBACK
-from stack.spark.catalog import SparkCatalog
+from floe.query.catalog import SparkCatalog
+from floe.query.exceptions import QueryFailed
+from floe.query.pyspark_internals import only_reading, set_system_properties
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_LOOPBACK: Final = "127.0.0.1"
 _CONF: Final = {
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.driver.bindAddress": LOOPBACK,
-    "spark.driver.host": LOOPBACK,
+    "spark.driver.bindAddress": _LOOPBACK,
+    "spark.driver.host": _LOOPBACK,
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -35,36 +34,29 @@ _TAIL: Final = 15
 
 
 @contextmanager
-def session(catalogs: Sequence[SparkCatalog], jar_cache: Path, log: Path) -> Iterator[SparkSession]:
+def session(catalogs: Sequence[SparkCatalog], jars: Sequence[Path], log: Path) -> Iterator[SparkSession]:
     """Open a session on ``local[2]`` with the first catalog as its default, and end it with its JVM.
 
-    ``log``: gets what the JVM says. Raises DownloadFailed (Iceberg's jars) and StartFailed.
+    ``log``: gets what the JVM says. Raises QueryFailed where Spark does not start.
     """
-    found = fetched(catalogs, jar_cache)
     for name in _FOREIGN:
         os.environ.pop(name, None)
-    os.environ |= {"SPARK_LOCAL_IP": LOOPBACK, "PYSPARK_PYTHON": sys.executable}
+    os.environ |= {"SPARK_LOCAL_IP": _LOOPBACK, "PYSPARK_PYTHON": sys.executable}
     log.parent.mkdir(parents=True, exist_ok=True)
-    with step("Spark with Iceberg"):
-        spark = _start(found, log)
+    spark = _start(jars, log)
     try:
         for catalog in catalogs:
+            set_system_properties(spark, catalog.system)
             for key, value in catalog.conf().items():
                 spark.conf.set(key, value)
         spark.conf.set("spark.sql.defaultCatalog", catalogs[0].name)
-        yield spark
+        with only_reading():
+            yield spark
     finally:
         spark.stop()
 
 
-def fetched(catalogs: Sequence[SparkCatalog], folder: Path) -> list[Path]:
-    """Return the jars that catalogs need, each set fetched once, with a line of progress. Raises DownloadFailed."""
-    packages = dict.fromkeys(package for catalog in catalogs for package in catalog.packages)
-    with step("Iceberg's jars for Spark (downloaded the first time)"):
-        return [jar for package in packages for jar in jars.resolve([package], folder, transitive=False)]
-
-
-def _start(found: Sequence[Path], log: Path) -> SparkSession:
+def _start(jars: Sequence[Path], log: Path) -> SparkSession:
     from pyspark.errors import PySparkException
     from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
@@ -73,15 +65,17 @@ def _start(found: Sequence[Path], log: Path) -> SparkSession:
         PySparkLogger.getLogger(name).disabled = True
     builder = SparkSession.builder.appName("floe query").master("local[2]")
     # On the JVM's own class path: JDBC finds drivers there, and not among jars that are added later.
-    for key, value in {**_CONF, "spark.driver.extraClassPath": os.pathsep.join(map(str, found))}.items():
+    for key, value in {**_CONF, "spark.driver.extraClassPath": os.pathsep.join(map(str, jars))}.items():
         builder = builder.config(key, value)
     try:
         with _stderr_to(log):
             spark: SparkSession = builder.getOrCreate()
     except (PySparkException, OSError) as error:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-_TAIL:])
-        message = f"Spark did not start ({error}); the end of {log}:\n{tail}"
-        raise StartFailed(message) from error
+        message = (
+            f"Spark did not start ({error}); it needs Java 17 or newer, on PATH or in JAVA_HOME. What it said last:\n"
+        )
+        raise QueryFailed(message + tail) from error
     return spark
 
 
