@@ -1,45 +1,30 @@
-"""Who may call what: all routes of floe's app in Airflow's real API server, with the four roles and a user of one DAG."""
+"""Who may call what: all routes of floe's apps in Airflow's real API server, with the four roles and a user of one DAG."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
+from tests.support.api.database import changed, rows
 from tests.support.api.records import deployment
+from tests.support.api.routes import PAGE, body, routes
 from tests.support.api.server import ApiServer, seed
 
 ROLES = ("admin", "op", "user", "viewer")
+MAKING = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_HOSTS": "catalog.example:8181"}
 ALL = sorted(name for name, *_ in deployment())
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """The server with a connector in each state."""
-    one = ApiServer(tmp_path_factory.mktemp("api"), [seed(name, kept, **more) for name, kept, more in deployment()])
+    seeds = [seed(name, kept, **more) for name, kept, more in deployment()]
+    one = ApiServer(tmp_path_factory.mktemp("api"), seeds, **MAKING)
     yield one
     one.stop()
-
-
-def routes() -> list[tuple[str, str]]:
-    """Return methods and paths of all routes, those of mounted apps too."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from floe.api.app import create_app
-
-    def walk(found: Any, prefix: str) -> Iterator[tuple[str, str]]:
-        for route in found:
-            if hasattr(route, "methods"):
-                path = prefix + route.path.replace("{name}", "orders" if "/view/" in route.path else "main.js")
-                yield from ((method, path) for method in route.methods or ())
-            else:
-                yield from walk(route.routes, prefix + route.path)
-
-    return sorted(set(walk(create_app().routes, "/floe")))
 
 
 def names(client: httpx.Client) -> list[str]:
@@ -67,7 +52,7 @@ def test_no_route_answers_a_wrong_token(server: ApiServer) -> None:
 @pytest.mark.parametrize("role", ROLES)
 def test_each_role_reads_and_may_do_what_it_may_in_airflow(server: ApiServer, role: str) -> None:
     with server.client(role) as client:
-        answers = {call: client.request(*call).status_code for call in routes() if call[0] == "GET"}
+        answers = {call: client.request(*call).status_code for call in routes("orders", PAGE) if call[0] == "GET"}
         may = client.get("/floe/view/connectors/orders").json()["may"]
         found = names(client)
     assert set(answers.values()) == {200, 307}
@@ -154,8 +139,37 @@ def test_answers_have_headers_that_confine_the_page(server: ApiServer, path: str
 
 def test_nothing_is_changed_by_another_method(server: ApiServer) -> None:
     with server.client("admin") as client:
-        paths = {path for _, path in routes()}
+        paths = {path for _, path in routes("orders", PAGE)}
         codes = {
             client.request(method, path).status_code for method in ("POST", "PUT", "PATCH", "DELETE") for path in paths
         }
     assert codes == {405}
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+def test_reading_changes_no_row_of_the_database(server: ApiServer, method: str) -> None:
+    path = server.folder / "airflow.db"
+    with server.client("admin") as client:
+        before = rows(path)
+        assert len(before) > 40
+        for _, route in routes():
+            for query in ("", "?expand=info&expand=status", "?initial_state=STOPPED&is_paused=true&_method=DELETE"):
+                headers = {"X-HTTP-Method-Override": "DELETE", "Content-Type": "application/json"}
+                assert client.request(method, route + query, headers=headers).status_code < 500, route
+        assert changed(before, rows(path)) == {}
+
+
+def test_refused_calls_change_no_row_of_the_database(server: ApiServer) -> None:
+    path, before = server.folder / "airflow.db", rows(server.folder / "airflow.db")
+    evil = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example", "X-Floe": "1"}
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    login = httpx.BasicAuth("admin", server.passwords["admin"])
+    cookie = {"Cookie": f"_token={server.token('admin')}"}
+    with server.client(None) as client:
+        for method, route in routes():
+            if method == "GET" or route.endswith("/validate"):
+                continue
+            for headers, auth in ((cookie | form, None), (cookie | evil, None), (evil, login), (form | evil, login)):
+                answer = client.request(method, route, headers=headers, json=body(method, route), auth=auth)
+                assert answer.status_code in (401, 403), (method, route, headers, answer.text)
+    assert changed(before, rows(path)) == {}

@@ -14,6 +14,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from stack.services.airflow import PASSWORDS
+from tests.support.api import fab
+
 BUNDLE = "dags-folder"
 
 
@@ -40,6 +43,8 @@ def _create(session: Any, connectors: list[dict[str, Any]]) -> None:
     manager = DagBundlesManager()
     manager.sync_bundles_to_db(session=session)
     session.commit()
+    if fab.is_in_use():
+        fab.add_users(session, json.loads((Path(os.environ["AIRFLOW_HOME"]) / PASSWORDS).read_text()))
     if os.environ.get("FLOE_CONNECTORS_DIR"):
         (bundle,) = manager.get_all_dag_bundles()
         bundle.initialize()

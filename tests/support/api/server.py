@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -39,24 +40,37 @@ def seed(name: str, record: StatusRecord | str | None, **more: Any) -> dict[str,
 
 
 class ApiServer:
-    """The server; ``url`` is its address. ``database``: SQLAlchemy's address of one, else SQLite in the folder."""
+    """The server; ``url`` is its address.
 
-    def __init__(self, folder: Path, connectors: Sequence[Mapping[str, Any]], **more: str) -> None:
+    ``python``: of an environment with more packages. ``files``: connectors that are real DAGs, with keys of their own.
+    ``more``: variables of its environment, such as those of another database than SQLite in the folder.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        connectors: Sequence[Mapping[str, Any]],
+        *,
+        python: str = sys.executable,
+        files: Mapping[str, Mapping[str, Any]] = MappingProxyType({REAL: {}}),
+        users: Sequence[str] = tuple(USERS),
+        **more: str,
+    ) -> None:
         self.folder = folder
         self.port = free_port()
         self.url = f"http://{LOOPBACK}:{self.port}"
-        self.passwords = {user: secrets.token_urlsafe(12) for user in USERS}
+        self.passwords = {user: secrets.token_urlsafe(12) for user in users}
         self._log = folder / "server.log"
         (folder / PASSWORDS).write_text(json.dumps(self.passwords))
         seeds = folder / "seed.json"
         seeds.write_text(json.dumps(list(connectors)))
-        files = folder / "connectors"
-        files.mkdir()
-        keys = connector_keys(REAL, "orders", folder, **JSON)
-        (files / f"{REAL}.json").write_text(json.dumps(keys))
-        environment = {**os.environ, **self._settings(folder, files), **more}
+        filed = folder / "connectors"
+        filed.mkdir()
+        for name, keys in files.items():
+            (filed / f"{name}.json").write_text(json.dumps(connector_keys(name, name, folder, **JSON, **keys)))
+        environment = {**os.environ, **self._settings(folder, filed), **more}
         with self._log.open("wb") as log:
-            command = [sys.executable, "-m", "tests.support.api.serve", str(seeds), str(self.port)]
+            command = [python, "-m", "tests.support.api.serve", str(seeds), str(self.port)]
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         if not wait_until(self._is_up, READY_WITHIN, pause=0.2):
             self.stop()

@@ -30,14 +30,18 @@ class Site:
     folder: Path
     app: FastAPI
 
-    def client(self, base: str, user: str | None = "admin", **headers: str) -> TestClient:
-        """Return a client of an app, with the name and the password of a user; without credentials for None."""
+    def client(self, base: str, user: str | None = "admin", *, below: str = "", **headers: str) -> TestClient:
+        """Return a client of an app, with the name and the password of a user; without credentials for None.
+
+        ``below``: the path that Airflow is under.
+        """
         from starlette.testclient import TestClient
 
         given = dict(headers)
         if user is not None:
             given["Authorization"] = f"Basic {base64.b64encode(f'{user}:{user}'.encode()).decode()}"
-        return TestClient(self.app, f"http://testserver{base}", raise_server_exceptions=False, headers=given)
+        root = f"http://testserver{below}{base}"
+        return TestClient(self.app, root, raise_server_exceptions=False, root_path=below, headers=given)
 
     def token(self, user: str) -> str:
         """Return a token of a user."""
@@ -148,6 +152,17 @@ class Site:
 
         Variable.set(key, text)
 
+    def audit_log(self) -> list[tuple[str, str, str, dict[str, Any]]]:
+        """Return the entries of Airflow's audit log: event, user, DAG and details, the oldest first."""
+        from airflow.models.log import Log
+        from airflow.utils.session import create_session
+        from sqlalchemy import select
+
+        with create_session() as session:
+            query = select(Log.event, Log.owner, Log.dag_id, Log.extra).order_by(Log.id)
+            rows = session.execute(query).all()
+            return [(event, str(owner), str(dag_id), json.loads(extra or "{}")) for event, owner, dag_id, extra in rows]
+
     def raw_values(self) -> list[str]:
         """Return all values of Variables as they are in the database."""
         from airflow.models.variable import Variable
@@ -162,7 +177,16 @@ class Site:
         from airflow.models.base import Base
         from airflow.utils.session import create_session
 
-        names = ("xcom", "task_instance", "dag_run", "dag_tag", "dag", "variable", "dag_priority_parsing_request")
+        names = (
+            "xcom",
+            "task_instance",
+            "dag_run",
+            "dag_tag",
+            "dag",
+            "variable",
+            "log",
+            "dag_priority_parsing_request",
+        )
         with create_session() as session:
             for name in names:
                 session.execute(Base.metadata.tables[name].delete())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance, clear_task_instances
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from floe.api.connect import connector_rows
+from floe.api.connect import audit_log, connector_rows
 from floe.api.connect.answers import ConnectError
 from floe.api.connect.connector_states import FAILED, States
 from floe.api.connect.known_connectors import KnownConnector
@@ -20,7 +21,9 @@ _ORDER: Final = {"plan": 0, "write": 1, "commit": 2}
 _FAILED: Final = ("failed", "upstream_failed")
 
 
-def set_paused(session: Session, known: KnownConnector, *, is_paused: bool, is_stopped: bool = False) -> None:
+def set_paused(
+    session: Session, user: BaseUser, known: KnownConnector, *, is_paused: bool, is_stopped: bool = False
+) -> None:
     """Pause or unpause the connector's DAG. A run that is active goes on to its end, as a paused DAG only starts none.
 
     Raises ConnectError (409) where the connector is no DAG yet.
@@ -34,10 +37,11 @@ def set_paused(session: Session, known: KnownConnector, *, is_paused: bool, is_s
         )
         raise ConnectError(409, msg)
     connector_rows.set_mark(session, known.name, STOPPED if is_stopped else None)
+    audit_log.record(session, user, "stop" if is_stopped else "pause" if is_paused else "resume", known.name)
     session.commit()
 
 
-def restart(session: Session, known: KnownConnector) -> None:
+def restart(session: Session, user: BaseUser, known: KnownConnector) -> None:
     """Clear the failed tasks of the last run, so that they run again; nothing where the last run did not fail."""
     states = States.read(session, [known.name])
     run = states.runs.get(known.name)
@@ -48,6 +52,8 @@ def restart(session: Session, known: KnownConnector) -> None:
     failed = next((at for at, one in enumerate(tasks) if one.state in _FAILED), len(tasks))
     # what is behind a failed task may have ended well without it
     clear_task_instances(tasks[failed:], session)
+    cleared = [task.task_id for task in tasks[failed:]]
+    audit_log.record(session, user, "restart", known.name, run_id=run.run_id, tasks=cleared)
     session.commit()
 
 

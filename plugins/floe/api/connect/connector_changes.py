@@ -6,13 +6,14 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.models.dag import DagModel, DagTag
 from airflow.models.dagrun import DagRun
 from airflow.utils.state import DagRunState
 from sqlalchemy import Table, select, update
 from sqlalchemy.orm import Session
 
-from floe.api.connect import connector_rows
+from floe.api.connect import audit_log, connector_rows
 from floe.api.connect.answers import ConnectError
 from floe.api.connect.connector_rows import Row
 from floe.api.connect.known_connectors import FOLDER, KnownConnector
@@ -27,7 +28,9 @@ from floe.config.stored.stored_connector import STOPPED, StoredConnector, secret
 INITIAL: Final = ("RUNNING", "PAUSED", STOPPED)
 
 
-def create(session: Session, name: str, config: Mapping[str, str], initial_state: str = "RUNNING") -> None:
+def create(
+    session: Session, user: BaseUser, name: str, config: Mapping[str, str], initial_state: str = "RUNNING"
+) -> None:
     """Make a connector. Raises ConnectError: 400 with all problems, 409 where there is one of this name."""
     _require_no_dag(session, name)
     stored = _checked(StoredConnector(name, {}), name, config, is_paused=initial_state != "RUNNING")
@@ -35,11 +38,12 @@ def create(session: Session, name: str, config: Mapping[str, str], initial_state
     connector_rows.set_mark(session, name, STOPPED if initial_state == STOPPED else None)
     # a DAG of this name may be there from before
     session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=stored.is_paused))
+    audit_log.record(session, user, "create", name, keys=stored.config, initial_state=initial_state)
     session.commit()
     request_parsing()
 
 
-def replace(session: Session, known: KnownConnector, config: Mapping[str, str]) -> None:
+def replace(session: Session, user: BaseUser, known: KnownConnector, config: Mapping[str, str]) -> None:
     """Give a connector another configuration; the state of its DAG stays.
 
     Raises ConnectError: 409 for a connector of a file with another configuration, or if it is changed at the same time.
@@ -54,11 +58,12 @@ def replace(session: Session, known: KnownConnector, config: Mapping[str, str]) 
     if stored == before and dict(stored.secrets) == dict(before.secrets):
         return
     connector_rows.replace(session, stored, row)
+    audit_log.record(session, user, "configure", known.name, keys=_changed(before.values, stored.values))
     session.commit()
     request_parsing()
 
 
-def delete(session: Session, known: KnownConnector) -> None:
+def delete(session: Session, user: BaseUser, known: KnownConnector) -> None:
     """Remove a connector that REST made; the history of its DAG stays. Raises ConnectError (409) while a run is active."""
     row = _require_rest(known)
     name = known.name
@@ -77,6 +82,7 @@ def delete(session: Session, known: KnownConnector) -> None:
     runs: Table = DagRun.__table__
     queued = (runs.c.dag_id == name, runs.c.state == DagRunState.QUEUED)
     session.execute(update(runs).where(*queued).values(state=DagRunState.FAILED))
+    audit_log.record(session, user, "delete", name)
     session.commit()
     request_parsing()
 
@@ -138,6 +144,10 @@ def _require_rest(known: KnownConnector) -> Row:
         )
         raise ConnectError(409, msg)
     return known.row
+
+
+def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
+    return {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
 
 
 def _secrets(session: Session, name: str) -> dict[str, str]:

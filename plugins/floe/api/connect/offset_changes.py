@@ -13,6 +13,7 @@ from airflow.utils.state import DagRunState
 from airflow.utils.types import DagRunTriggeredByType, DagRunType
 from sqlalchemy.orm import Session
 
+from floe.api.connect import audit_log
 from floe.api.connect.answers import ConnectError
 from floe.api.connect.connector_actions import has_run_that_waits
 from floe.api.connect.known_connectors import KnownConnector
@@ -128,6 +129,8 @@ def skip_to(session: Session, known: KnownConnector, wanted: Mapping[str, int], 
     except ValueError as error:
         session.rollback()
         raise ConnectError(400, f"{error} Nothing was changed.") from error
+    shown = dict(list(wanted.items())[: audit_log.MAX_ENTRIES])  # the run has all of them
+    audit_log.record(session, user, "offsets", name, run_id=run_id, partitions=len(wanted), offsets=shown)
     session.commit()
     return run_id
 

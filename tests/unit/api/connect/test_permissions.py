@@ -128,3 +128,10 @@ def test_no_get_changes_anything(orders: Site) -> None:
         if method == "GET":
             call(orders, "admin", method, path)
     assert (sorted(orders.raw_values()), orders.is_paused("orders"), orders.runs("orders")) == before
+
+
+@pytest.mark.parametrize("host", ["testserver", "127.0.0.1:8080", "a b", "[::1", "x:99999999999"])
+def test_login_needs_neither_host_nor_path(orders: Site, host: str) -> None:
+    for below in ("", "/airflow", "/connect"):
+        answer = orders.client(BASE, "viewer", below=below, Host=host).get("/connectors/orders")
+        assert (answer.status_code, answer.json().get("name")) == (200, "orders"), (below, answer.text)

@@ -59,7 +59,7 @@ def create(user: Caller, session: SessionDep, body: JsonBody, request: Request) 
     config = _named(name, given)
     require_change(user, name, "POST")
     _require_free(session, name)
-    connector_changes.create(session, name, config, initial_state)
+    connector_changes.create(session, user, name, config, initial_state)
     path = f"{request.scope.get('root_path', '')}/connectors/{quote(name)}"
     return answer(_info_of(session, name), 201, {"Location": path})
 
@@ -84,7 +84,7 @@ def delete(name: str, user: Caller, session: SessionDep) -> Response:
     if known.row is not None:
         require_change(user, name, "DELETE")
     require_dag(user, session, name, "DELETE")
-    connector_changes.delete(session, known)
+    connector_changes.delete(session, user, known)
     return Response(status_code=204)
 
 
@@ -104,11 +104,11 @@ def put_config(name: str, user: Caller, session: SessionDep, body: JsonBody, req
         if known.row is not None:
             require_change(user, name, "PUT")
         require_dag(user, session, name, "PUT")
-        connector_changes.replace(session, known, config)
+        connector_changes.replace(session, user, known, config)
         return answer(_info_of(session, name))
     require_change(user, name, "POST")
     _require_free(session, name)  # one that the caller may not read
-    connector_changes.create(session, name, config)
+    connector_changes.create(session, user, name, config)
     path = f"{request.scope.get('root_path', '')}/connectors/{quote(name)}"
     return answer(_info_of(session, name), 201, {"Location": path})
 
@@ -123,7 +123,7 @@ def patch_config(name: str, user: Caller, session: SessionDep, body: JsonBody) -
     if known.row is not None:
         require_change(user, name, "PUT")
     require_dag(user, session, name, "PUT")
-    connector_changes.replace(session, known, config)
+    connector_changes.replace(session, user, known, config)
     return answer(_info_of(session, name))
 
 

@@ -40,7 +40,7 @@ def _paused(
 ) -> Response:
     known = readable_connector(user, session, name, f"Unknown connector {name}")
     require_dag(user, session, name, "PUT")
-    connector_actions.set_paused(session, known, is_paused=is_paused, is_stopped=is_stopped)
+    connector_actions.set_paused(session, user, known, is_paused=is_paused, is_stopped=is_stopped)
     return Response(status_code=status)
 
 
@@ -56,7 +56,7 @@ def restart(
     is_long = "true" in (with_tasks.lower(), only_failed.lower())
     known = readable_connector(user, session, name, f"Unknown connector: {name}" if is_long else "")
     require_dag(user, session, name, "PUT", DagAccessEntity.TASK_INSTANCE)
-    connector_actions.restart(session, known)
+    connector_actions.restart(session, user, known)
     if not is_long:
         return Response(status_code=204)
     return answer(status_of(known, States.read(session, [name])), 202)
@@ -81,5 +81,5 @@ def restart_task(name: str, task: int, user: Caller, session: SessionDep) -> Res
     if not 0 <= task < len(status_of(known, States.read(session, [name]))["tasks"]):
         msg = f"Task {name}-{task} not found"
         raise ConnectError(404, msg)
-    connector_actions.restart(session, known)
+    connector_actions.restart(session, user, known)
     return Response(status_code=204)
