@@ -55,10 +55,12 @@ def test_axe_finds_nothing(server: ApiServer, sign_in: SignIn, view: str, scheme
         summary.click()
     found += findings(page, source)
     if view == "#/connectors/orders":
-        for name in ("Run now…", "Pause…", "Replay…", "Re-drive dead letters…"):
+        for name in ("Run now…", "Pause…", "Replay…", "Redrive dead letters…"):
             page.get_by_role("button", name=name, exact=True).first.click()
             found += findings(page, source)
             page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 390, "height": 800})
+    found += findings(page, source)
     assert found == []
 
 
@@ -117,6 +119,25 @@ def test_states_without_a_good_record_are_written_out(server: ApiServer, sign_in
     assert "This status is old" in said["sensors"]
     assert "Tables are behind" in said["refunds"] and "The last run failed" in said["refunds"]
     assert "There is no such connector" in said["no-such"]
+
+
+def test_error_of_the_last_run_is_shown_as_text(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    path = "**/floe/view/connectors/refunds"
+    page.route(path, lambda route: route.fulfill(json={**route.fetch().json(), "failure": f"{SCRIPT}. See FLOE-501."}))
+    open_page(page, server, "#/connectors/refunds")
+    said = page.locator(".notice.bad", has_text="The last run failed.").inner_text()
+    assert SCRIPT in said and "See FLOE-501." in said
+
+
+def test_focus_returns_to_the_button_that_is_drawn_again(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server, "#/connectors/orders")
+    page.locator("#act-run").click()
+    page.evaluate("document.getElementById('act-run').replaceWith(document.getElementById('act-run').cloneNode(true))")
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="detached")
+    assert page.evaluate("document.activeElement.id") == "act-run"
 
 
 def test_empty_list_says_how_a_connector_comes(server: ApiServer, sign_in: SignIn) -> None:

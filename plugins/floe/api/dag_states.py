@@ -19,6 +19,21 @@ SINK = (BROKEN, "sink")
 """Tags of the DAGs of connectors: all of them have the first, and one of the others."""
 
 
+_COLUMNS = (
+    DagRun.dag_id,
+    DagRun.conf,
+    DagRun.run_id,
+    DagRun.state,
+    DagRun.run_after,
+    DagRun.start_date,
+    DagRun.end_date,
+)
+_LOOKS = ("dry_run", "diagnose")
+"""Parameters of runs that only look."""
+
+_FEW = 20
+
+
 @dataclass(frozen=True, slots=True)
 class RunState:
     """The last run of a DAG. ``state``: as Airflow names it."""
@@ -74,6 +89,7 @@ def dag_states(session: Session, dag_id: str | None = None) -> dict[str, DagStat
 def last_runs(session: Session, dag_ids: Collection[str]) -> dict[str, RunState]:
     """Return the last run of each DAG that has one.
 
+    A dry run or a diagnosis that has ended says nothing of the connector: the run before it counts, of the last few.
     Scheduled runs are found by their date and others among those without a date: each is one step in the index of DAG and
     date, however many runs there are.
     """
@@ -82,17 +98,38 @@ def last_runs(session: Session, dag_ids: Collection[str]) -> dict[str, RunState]
     newest = select(func.max(other.logical_date)).where(other.dag_id == DagModel.dag_id).scalar_subquery()
     dates = select(DagModel.dag_id, newest.label("date")).where(DagModel.dag_id.in_(ids)).subquery()
     undated = select(func.max(DagRun.id)).where(DagRun.dag_id.in_(ids), DagRun.logical_date.is_(None))
-    columns = (DagRun.dag_id, DagRun.run_id, DagRun.state, DagRun.run_after, DagRun.start_date, DagRun.end_date)
     query = union_all(
-        select(*columns).join(dates, (DagRun.dag_id == dates.c.dag_id) & (DagRun.logical_date == dates.c.date)),
-        select(*columns).where(DagRun.id.in_(undated.group_by(DagRun.dag_id))),
+        select(*_COLUMNS).join(dates, (DagRun.dag_id == dates.c.dag_id) & (DagRun.logical_date == dates.c.date)),
+        select(*_COLUMNS).where(DagRun.id.in_(undated.group_by(DagRun.dag_id))),
     )
     found: dict[str, RunState] = {}
-    for dag_id, *fields in session.execute(query):
+    only_looked: set[str] = set()
+    for dag_id, conf, *fields in session.execute(query):
         run = RunState(*fields)
         if dag_id not in found or found[dag_id].run_after < run.run_after:
             found[dag_id] = run
+            only_looked -= {dag_id}
+            if _only_looked(run, conf):
+                only_looked.add(dag_id)
+    return found if not only_looked else {**found, **_before_looks(session, only_looked)}
+
+
+def _before_looks(session: Session, dag_ids: Collection[str]) -> dict[str, RunState]:
+    """Return the newest run of each DAG that is no dry run or diagnosis, of its last few."""
+    order = func.row_number().over(partition_by=DagRun.dag_id, order_by=DagRun.run_after.desc()).label("place")
+    newest = select(*_COLUMNS, order).where(DagRun.dag_id.in_(dag_ids)).subquery()
+    query = select(*(newest.c[one.key] for one in _COLUMNS)).where(newest.c.place <= _FEW).order_by(newest.c.place)
+    found: dict[str, RunState] = {}
+    for dag_id, conf, *fields in session.execute(query):
+        run = RunState(*fields)
+        if dag_id not in found and not _only_looked(run, conf):
+            found[dag_id] = run
     return found
+
+
+def _only_looked(run: RunState, conf: object) -> bool:
+    """Whether a run has ended that read and wrote nothing by what it was asked."""
+    return run.ended is not None and isinstance(conf, dict) and any(conf.get(name) for name in _LOOKS)
 
 
 def _text(value: object) -> object:

@@ -1,6 +1,7 @@
 """What the page asks for: all connectors, and one of them. Only those whose DAG the caller may read are there.
 
-One query for what is kept of the connectors and two for their DAGs; neither Kafka nor a catalog is asked.
+One query for what is kept of the connectors and two for their DAGs, two more for the error of one that failed; neither Kafka
+nor a catalog is asked.
 """
 
 from __future__ import annotations
@@ -16,10 +17,15 @@ from fastapi import APIRouter, HTTPException, Response, status
 from floe.api import permissions, summaries
 from floe.api.briefs import briefs
 from floe.api.dag_states import DagState, dag_states, last_runs
+from floe.api.failures import failures
 from floe.api.identity import Caller
 from floe.api.records import kept_status
+from floe.config.secrets.mask import clip
 
 router = APIRouter(prefix="/view")
+
+_SHOWN = 2000
+"""Characters of an error."""
 
 
 @router.get("/connectors")
@@ -38,7 +44,17 @@ def connector(name: str, user: Caller, session: SessionDep) -> Response:
     if dag is None:
         raise HTTPException(status.HTTP_404_NOT_FOUND, "There is no such connector, or you may not read its DAG")
     kept = kept_status(session, [name]).get(name)
-    return _json(summaries.whole(dag, kept, permissions.rights(user, name, session)))
+    rights = permissions.rights(user, name, session)
+    failure = _failure(session, dag) if rights["records"] else None
+    return _json(summaries.whole(dag, kept, rights, failure))
+
+
+def _failure(session: SessionDep, dag: DagState) -> str | None:
+    """Return the first error of the last run, if that failed; it may quote records, as the tasks' logs do."""
+    if dag.run is None or dag.run.state != "failed":
+        return None
+    tasks = failures(session, {dag.dag_id: dag.run.run_id}).get(dag.dag_id, ())
+    return next((clip(error, _SHOWN) for _, error in tasks if error), None)
 
 
 def _with_runs(session: SessionDep, user: Caller, dags: dict[str, DagState]) -> dict[str, DagState]:

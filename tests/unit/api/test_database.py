@@ -54,10 +54,10 @@ def dag(session: Session, dag_id: str, *tags: str, **more: Any) -> None:
         session.execute(DagTag.__table__.insert().values(name=tag, dag_id=dag_id))
 
 
-def run(session: Session, dag_id: str, state: str, after: datetime, logical_date: datetime | None) -> None:
+def run(session: Session, dag_id: str, state: str, after: datetime, logical_date: datetime | None, **more: Any) -> None:
     values = {"dag_id": dag_id, "run_id": f"{state}-{after}", "state": state, "run_after": after}
     values |= {"logical_date": logical_date, "run_type": "manual", "triggered_by": "TEST", "span_status": "x"}
-    session.execute(DagRun.__table__.insert().values(clear_number=0, **values))
+    session.execute(DagRun.__table__.insert().values(clear_number=0, **values, **more))
 
 
 def test_connectors_are_the_dags_that_floe_tagged(session: Session) -> None:
@@ -87,6 +87,28 @@ def test_last_run_is_the_newest_with_or_without_a_date(session: Session) -> None
     run(session, "triggered", "success", NOW - timedelta(minutes=4), None)
     found = last_runs(session, ["dated", "triggered", "never"])
     assert {name: one.state for name, one in found.items()} == {"dated": "failed", "triggered": "success"}
+
+
+def test_run_that_only_looked_is_not_the_last_one(session: Session) -> None:
+    for name in ("looked", "looking", "only", "given"):
+        dag(session, name, "floe", "sink")
+    for name in ("looked", "looking", "given"):
+        run(session, name, "failed", NOW - timedelta(minutes=9), NOW - timedelta(minutes=9), conf={})
+    for name in ("looked", "only"):
+        for ago, conf in ((5, {"dry_run": True}), (4, {"diagnose": True, "config": None})):
+            run(session, name, "success", NOW - timedelta(minutes=ago), None, conf=conf, end_date=NOW)
+    run(session, "looking", "running", NOW, None, conf={"diagnose": True})
+    run(
+        session,
+        "given",
+        "success",
+        NOW,
+        None,
+        conf={"diagnose": False, "dry_run": None, "max_records": 1},
+        end_date=NOW,
+    )
+    found = {name: one.state for name, one in last_runs(session, ["looked", "looking", "only", "given"]).items()}
+    assert found == {"looked": "failed", "looking": "running", "only": "success", "given": "success"}
 
 
 def keep(session: Session, name: str, value: str, *, is_encrypted: bool = False) -> None:

@@ -74,6 +74,11 @@ def test_brief_measures_as_the_record_does() -> None:
     assert len(dump(measured)) < len(dump(kept)) / 3
 
 
+def test_whole_has_the_error_of_the_last_run() -> None:
+    assert summaries.whole(DAG, None, RIGHTS, "write failed")["failure"] == "write failed"
+    assert summaries.whole(DAG, None, RIGHTS)["failure"] is None
+
+
 @pytest.mark.parametrize("kept", [None, KeptStatus(None, "this is no status record")])
 def test_connector_without_a_record_says_why(kept: KeptStatus | None) -> None:
     line = summaries.line(DAG, None if kept is None else summaries.brief(kept))

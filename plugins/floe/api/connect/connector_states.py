@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from collections.abc import Collection, Mapping
@@ -10,20 +9,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from airflow.models.taskinstance import TaskInstance
-from airflow.models.xcom import XComModel
-from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 import floe
 from floe.api.connect.connector_rows import marks
 from floe.api.connect.known_connectors import KnownConnector
 from floe.api.dag_states import DagState, RunState, dag_states, last_runs
+from floe.api.failures import failures
 from floe.config.secrets.mask import clip
 from floe.config.stored.stored_connector import STOPPED
-
-FAILURE_KEY: Final = "failure"
-"""The XCom in which floe's tasks leave their error."""
 
 PAUSED: Final = "PAUSED"
 RUNNING: Final = "RUNNING"
@@ -109,31 +103,13 @@ def _entry(state: str, trace: str | None) -> dict[str, Any]:
 
 def _traces(session: Session, failed: Mapping[str, str]) -> dict[str, str]:
     """Return what the failed tasks of runs left; where one left nothing, which task it is and where its log is."""
-    if not failed:
-        return {}
-    its = or_(*((TaskInstance.dag_id == name) & (TaskInstance.run_id == run) for name, run in failed.items()))
-    query = select(TaskInstance.dag_id, TaskInstance.task_id).where(its, TaskInstance.state == "failed")
-    tasks: dict[str, list[str]] = {}
-    for name, task_id in session.execute(query.order_by(TaskInstance.start_date)):
-        tasks.setdefault(name, []).append(task_id)
-    left = or_(*((XComModel.dag_id == name) & (XComModel.run_id == run) for name, run in failed.items()))
-    xcoms = select(XComModel.dag_id, XComModel.task_id, XComModel.value).where(XComModel.key == FAILURE_KEY, left)
-    errors = {(name, task): str(_plain(value)) for name, task, value in session.execute(xcoms)}
+    tasks = failures(session, failed)
     return {
-        name: clip("\n".join(_line(name, run, task, errors) for task in tasks.get(name, ())), _SHOWN)
+        name: clip("\n".join(_line(name, run, task, error) for task, error in tasks.get(name, ())), _SHOWN)
         or f"run {run} of the DAG {name} failed"
         for name, run in failed.items()
     }
 
 
-def _line(name: str, run: str, task: str, errors: Mapping[tuple[str, str], str]) -> str:
-    error = errors.get((name, task))
+def _line(name: str, run: str, task: str, error: str | None) -> str:
     return f"{task}: {error}" if error else f"{task}: see the log of this task in run {run} of the DAG {name}"
-
-
-def _plain(value: object) -> object:
-    """Return a value of XCom, which Airflow stores as JSON in JSON."""
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        return value

@@ -17,7 +17,7 @@ export function actions(answer, refresh, replay) {
     may.run && button("Run now…", () => runNow(answer, refresh), { class: "main", id: "act-run" }),
     may.pause && button(dag.paused ? "Resume…" : "Pause…", () => pause(answer, refresh), { id: "act-pause" }),
     may.replay && button("Replay…", () => replay(new URLSearchParams()), { id: "act-replay" }),
-    may.replay && letters > 0 && button("Re-drive dead letters…", () => replay(new URLSearchParams({ dead_letters: "true" })), { id: "act-letters" }),
+    may.replay && letters > 0 && button("Redrive dead letters…", () => replay(new URLSearchParams({ dead_letters: "true" })), { id: "act-letters" }),
     may.run && button("Diagnose…", () => openDiagnosis(answer), { id: "act-diagnose" }),
     link("DAG in Airflow", answer.name),
   );

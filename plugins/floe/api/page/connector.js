@@ -39,10 +39,12 @@ function kept(answer, record, replay) {
   ];
 }
 
-function troubles({ name: own, state, dag, problem, record }) {
+function troubles({ name: own, state, dag, problem, failure, record }) {
   const found = [];
   if (state === "broken") found.push(notice("bad", el("p", {}, "The connector file has errors. ", link("Its DAG's docs list them", own), ".")));
-  if (state === "failed") found.push(notice("bad", el("p", {}, "The last run failed. ", link("Open the run", own, dag.run.run_id), ".")));
+  if (state === "failed") {
+    found.push(notice("bad", el("p", {}, "The last run failed. ", link("Open the run", own, dag.run.run_id), "."), failure && el("p", {}, name(failure, 2000))));
+  }
   if (problem) found.push(notice("warn", el("p", {}, name(problem, 600))));
   if (!record) return found;
   const { status } = record;
@@ -72,10 +74,10 @@ function facts({ name: own, dag, record }) {
   return el(
     "dl",
     { class: "facts" },
-    fact("Lag, records", count(lag), record && (lag ? `oldest unread: ${duration(record.lag_seconds)}` : "nothing unread")),
+    fact("Lag, records", count(lag), record && (lag ? record.lag_seconds !== null && `oldest unread: ${duration(record.lag_seconds)}` : "nothing unread")),
     fact("Valid through", when(least), least && moment(least)),
     fact("Last commit", when(commits.at(-1)), commits.length > 0 && moment(commits.at(-1))),
-    fact("Dead letters", count(letters), "open"),
+    fact("Dead letters", count(letters), letters !== undefined && "open"),
     fact("Last run", dag.run ? link(shown(dag.run.state), own, dag.run.run_id) : "none yet", dag.run && when(dag.run.ended ?? dag.run.started ?? dag.run.run_after)),
     fact("Next run", dag.paused ? "paused" : when(dag.next_run), !dag.paused && dag.next_run && moment(dag.next_run)),
     fact("Status from", status ? when(status.at) : "not collected yet", status && moment(status.at)),
@@ -98,7 +100,10 @@ function partitions({ status }) {
 }
 
 function tables({ status }) {
-  if (status.tables === null) return section("Tables", null, notice("warn", el("p", {}, "The catalog did not answer when this status was collected.")));
+  if (status.tables === null) {
+    const why = status.problems.length ? notice("warn", el("p", {}, "The catalog did not answer when this status was collected.")) : el("p", { class: "quiet" }, "They were not looked up yet: the DAG floe.status does it every minute.");
+    return section("Tables", null, why);
+  }
   if (!status.tables.length) return section("Tables", null, el("p", { class: "quiet" }, "The connector has written to no table yet."));
   return section("Tables", "On the branch that the connector writes.", status.tables.map(oneTable));
 }

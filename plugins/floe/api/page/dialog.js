@@ -20,6 +20,7 @@ export function openDialog(title, { body, confirm, act, ready = () => true, wide
     el("div", { class: "actions end" }, cancel, doIt),
   );
   const state = { isOpen: true };
+  const opener = document.activeElement;
 
   const update = () => (doIt.disabled = !ready());
 
@@ -44,6 +45,9 @@ export function openDialog(title, { body, confirm, act, ready = () => true, wide
   dialog.addEventListener("close", () => {
     state.isOpen = false;
     dialog.remove();
+    // what opened it may have been drawn again meanwhile
+    const again = opener.isConnected ? opener : document.getElementById(opener.id);
+    (again ?? document.getElementById("main")).focus({ preventScroll: true });
   });
   document.body.append(dialog);
   dialog.showModal();

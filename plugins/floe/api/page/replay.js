@@ -9,9 +9,9 @@ import { preview } from "./preview.js";
 const SUFFIX = ".replay";
 const BOUNDS = ["Partition", "First offset", "Last offset, not read"];
 const OVERLAPS = [
-  ["skip", "Leave them out: only rows that a table lacks are added"],
-  ["replace", "Replace them: their rows are removed and written again, in one snapshot"],
-  ["append", "Add them again: their rows are in the table twice afterwards"],
+  ["skip", "Leave them out", "Only rows that a table lacks are added."],
+  ["replace", "Replace them", "Their rows are removed and written again, in one snapshot."],
+  ["append", "Add them again", "Their rows are in the table twice afterwards."],
 ];
 
 /** Open the form. `wanted`: URLSearchParams with topic, ranges, tables, from_time, to_time, overlap, dead_letters. */
@@ -51,7 +51,7 @@ export function openReplay(answer, refresh, wanted) {
 
   const look = button("Preview", ask, { id: "preview" });
   form.element.addEventListener("input", () => dialog.update());
-  const dialog = openDialog(letters ? "Re-drive dead letters" : "Replay a range", {
+  const dialog = openDialog(letters ? "Redrive dead letters" : "Replay a range", {
     wide: true,
     body: [
       el("p", {}, letters ? "Reads the records of open dead letters again, after the table or the connector was fixed. Those that become rows are marked resolved; the others stay open." : "Reads offsets again that were read before. It moves no committed offset, and may run beside the connector."),
@@ -59,7 +59,7 @@ export function openReplay(answer, refresh, wanted) {
       el("div", { class: "actions" }, look, el("span", { class: "quiet" }, "A dry run in Airflow: it reads and writes nothing.")),
       shown,
     ],
-    confirm: letters ? "Re-drive" : "Replay",
+    confirm: letters ? "Redrive" : "Replay",
     ready: same,
     act: async () => {
       const run = await airflow.trigger(dagId, conf());
@@ -96,7 +96,10 @@ function rangesForm(answer, wanted) {
   const add = (partition = "", start = "", end = "") => lines.append(rangeLine(partition, start, end));
   for (const [partition, bounds] of Object.entries(rangesOf(wanted.get("ranges")))) add(partition, bounds?.[0] ?? "", bounds?.[1] ?? "");
   if (!lines.children.length) add();
-  const overlap = el("select", { id: "overlap" }, OVERLAPS.map(([value, words]) => el("option", { value, selected: value === wanted.get("overlap") }, words)));
+  const means = el("p", { class: "hint", id: "overlap-means" });
+  const explain = () => (means.textContent = OVERLAPS.find(([value]) => value === overlap.value)[2]);
+  const overlap = el("select", { id: "overlap", "aria-describedby": "overlap-means", onchange: explain }, OVERLAPS.map(([value, words]) => el("option", { value, selected: value === wanted.get("overlap") }, words)));
+  explain();
   const [from, to] = ["from_time", "to_time"].map((id) => el("input", { id, type: "datetime-local", step: 1, value: local(wanted.get(id)) }));
   const own = wanted.get("tables")?.split(",").filter(Boolean) ?? [];
   return {
@@ -114,7 +117,7 @@ function rangesForm(answer, wanted) {
         button("Add a partition", () => add(), { class: "small" }),
       ),
       el("fieldset", {}, el("legend", {}, "Or a time window, by Kafka's times"), el("div", { class: "pair" }, labelled("From", from), labelled("To", to))),
-      labelled("Offsets that a table has already", overlap),
+      el("div", {}, labelled("Offsets that a table has already", overlap), means),
       own.length > 0 && el("p", { class: "hint" }, "Into: ", own.map((one) => [name(one), " "])),
     ),
     conf: () => {
@@ -131,7 +134,7 @@ function rangesForm(answer, wanted) {
 const labelled = (text, field) => el("label", { class: "field" }, el("span", {}, text), field);
 
 function rangeLine(partition, start, end) {
-  const number = (label, value) => el("input", { type: "number", min: 0, step: 1, value, "aria-label": label, placeholder: label });
+  const number = (label, value) => el("label", { class: "field" }, el("span", { class: "small-only" }, label), el("input", { type: "number", min: 0, step: 1, value, "aria-label": label }));
   const line = el("div", { class: "range-line" }, BOUNDS.map((text, index) => number(text, [partition, start, end][index])));
   line.append(
     button("Remove", () => {

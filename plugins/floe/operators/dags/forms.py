@@ -1,6 +1,7 @@
 """The trigger forms: the params of a connector's two DAGs, by section.
 
-Airflow opens the section of params that name none; a param that takes null has no red asterisk.
+Airflow opens the section of params that name none; a param that takes null has no red asterisk. No description has code in
+it: Airflow's box around code covers the lines above and below.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ HOW, CONNECTOR = "Where and how it is written", "Connector keys"
 START_EXAMPLE = '{"orders": "latest", "payments-0": 1200}'
 SKIP_EXAMPLE = '{"orders-2": 1036, "payments": "2026-01-31T12:00:00Z"}'
 EXAMPLE = '{"0": [100, 200], "3": [0, null]}'
+KEYS_EXAMPLE = '{"tasks.max": 4}'
 
 
 def sink_form(connector: Connector) -> dict[str, Param]:
@@ -41,8 +43,8 @@ def sink_form(connector: Connector) -> dict[str, Param]:
         ),
         "start_at": _offsets(
             "Where a new topic begins",
-            "Of topics that were not read yet, in the place of `consumer.override.auto.offset.reset`, by partition, topic or "
-            f"`*`: an offset, `earliest`, `latest` or a time, e.g. `{START_EXAMPLE}`.",
+            "Of topics that were not read yet, in the place of consumer.override.auto.offset.reset, by partition, topic or "
+            rf"\*: an offset, *earliest*, *latest* or a time, e.g. {markdown(START_EXAMPLE)}.",
             FIRST_RUN,
         ),
         "config": _config(connector, KeyClass.LIVE),
@@ -57,7 +59,7 @@ def sink_form(connector: Connector) -> dict[str, Param]:
             type=["null", "object"],
             additionalProperties={"enum": ["replay", "accept"]},
             title="Tables that were rolled back",
-            description_md='`{"db.table": "replay"}` reads the removed rows again; `{"db.table": "accept"}` leaves them out.',
+            description='{"db.table": "replay"} reads the removed rows again; {"db.table": "accept"} leaves them out.',
             section=RECOVERY,
         ),
         "dropped_tables": Param(
@@ -65,8 +67,8 @@ def sink_form(connector: Connector) -> dict[str, Param]:
             type=["null", "object"],
             additionalProperties={"enum": ["refill", "continue"]},
             title="Tables that were dropped",
-            description_md='`{"db.table": "refill"}` reads its rows again, as far as the log still has them; `{"db.table": '
-            '"continue"}` continues without them.',
+            description='{"db.table": "refill"} reads its rows again, as far as the log still has them; {"db.table": '
+            '"continue"} continues without them.',
             section=RECOVERY,
         ),
         "takeover": _switch(
@@ -81,9 +83,9 @@ def sink_form(connector: Connector) -> dict[str, Param]:
         ),
         "skip_to": _offsets(
             "Skip to",
-            "**Records up to there are not read.** Forward only, by partition, topic or `*`: an offset, `latest` or a time, "
-            f"e.g. `{SKIP_EXAMPLE}`. *Dry run* prints what would be left out. It is on record in the control topic and "
-            "in the next snapshot; a replay can read it later.",
+            rf"**Records up to there are not read.** Forward only, by partition, topic or \*: an offset, *latest* or a time, "
+            f"e.g. {markdown(SKIP_EXAMPLE)}. *Dry run* prints what would be left out. It is on record in the control topic "
+            "and in the next snapshot; a replay can read it later.",
             LOSES_DATA,
         ),
         "accept_loss": Param(
@@ -92,7 +94,7 @@ def sink_form(connector: Connector) -> dict[str, Param]:
             items={"type": "string"},
             title="Accept lost offsets of",
             # two types: Airflow's field takes JSON only
-            description_md='Topics or partitions as JSON, e.g. `["orders", "payments-0"]`, or `true` for all: their offsets '
+            description='Topics or partitions as JSON, e.g. ["orders", "payments-0"], or true for all: their offsets '
             "that retention removed before they were read are skipped. The plan prints each range and its number of "
             "offsets.",
             section=LOSES_DATA,
@@ -131,9 +133,9 @@ def replay_form(connector: Connector) -> dict[str, Param]:
                 "maxItems": 2,
             },
             title="Offsets, by partition",
-            description_md=f"`[start, end)` of each partition, e.g. `{EXAMPLE}`; `null` at the start is the first offset "
-            "that the log still has, at the end the last one that was read. **Without offsets, times, *Dead letters only* or "
-            "*Everything* the run prints what a replay of everything would do, and writes nothing.**",
+            description_md=rf"\[start, end) of each partition, e.g. {markdown(EXAMPLE)}; null at the start is the first "
+            "offset that the log still has, at the end the last one that was read. **Without offsets, times, *Dead letters "
+            "only* or *Everything* the run prints what a replay of everything would do, and writes nothing.**",
         ),
         "topic": Param(*only, type=["null", "string"] if only else "string", **named, title="Topic"),
         "from_time": _time(
@@ -229,13 +231,13 @@ def _offsets(title: str, description: str, section: str) -> Param:
 
 def _config(connector: Connector, allowed: KeyClass) -> Param:
     present = settable_keys(connector, allowed)
-    keys = ", ".join(f"`{key}` ({markdown(value)})" if value else f"`{key}`" for key, value in present)
+    keys = "".join(f"\n* {markdown(f'{key}: {value}' if value else key)}" for key, value in present)
     return Param(
         None,
         type=["null", "object"],
         title="Connector keys for this run",
-        description_md='Sets keys of the connector for this run, e.g. `{"tasks.max": 4}`. Checked like the file. A run of '
-        f"this DAG may set these, now as in brackets: {keys}. Keys of tables and of clients: "
-        "docs/reference/configuration.md.",
+        description_md=f"Sets keys of the connector for this run, e.g. {markdown(KEYS_EXAMPLE)}. Checked like the file. A "
+        "run of this DAG may set these, shown with their present values, and keys of tables and of clients "
+        f"(docs/reference/configuration.md):\n{keys}",
         section=CONNECTOR,
     )
