@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from airflow.models.dag import DagModel
-from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance, clear_task_instances
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
@@ -40,8 +39,8 @@ def set_paused(session: Session, known: KnownConnector, *, is_paused: bool, is_s
 def restart(session: Session, known: KnownConnector) -> None:
     """Clear the failed tasks of the last run, so that they run again; nothing where the last run did not fail."""
     states = States.read(session, [known.name])
-    run = states.runs.get(known.name)
-    if states.of(known)[2] != FAILED or run is None or run.state != "failed":
+    run = states.failed_run(known)
+    if states.of(known)[2] != FAILED or run is None:
         return
     chosen = (TaskInstance.dag_id == known.name, TaskInstance.run_id == run.run_id)
     tasks = sorted(session.scalars(select(TaskInstance).where(*chosen)), key=lambda one: _ORDER.get(one.task_id, 0))
@@ -49,9 +48,3 @@ def restart(session: Session, known: KnownConnector) -> None:
     # what is behind a failed task may have ended well without it
     clear_task_instances(tasks[failed:], session)
     session.commit()
-
-
-def has_run_that_waits(session: Session, name: str) -> bool:
-    """Whether a run of a DAG is active, or waits for the DAG to be resumed."""
-    active = select(DagRun.id).where(DagRun.dag_id == name, DagRun.state.in_(("queued", "running"))).limit(1)
-    return session.scalar(active) is not None
