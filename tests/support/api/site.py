@@ -66,7 +66,14 @@ class Site:
             session.add(dag)
 
     def add_run(
-        self, name: str, state: str, tasks: Mapping[str, str] | None = None, errors: Mapping[str, str] | None = None
+        self,
+        name: str,
+        state: str,
+        tasks: Mapping[str, str] | None = None,
+        errors: Mapping[str, str] | None = None,
+        *,
+        run_id: str | None = None,
+        conf: Mapping[str, Any] | None = None,
     ) -> str:
         """Add a run, with the states of its tasks and the errors that they left."""
         from airflow.models.dagrun import DagRun
@@ -76,9 +83,11 @@ class Site:
 
         number = len(self.runs(name))
         at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=number)
-        run_id = f"scheduled__{number}"
+        run_id = run_id or f"scheduled__{number}"
         with create_session() as session:
-            run = DagRun(dag_id=name, run_id=run_id, logical_date=at, run_after=at, run_type=DagRunType.SCHEDULED)
+            run = DagRun(
+                dag_id=name, run_id=run_id, logical_date=at, run_after=at, run_type=DagRunType.SCHEDULED, conf=conf
+            )
             run._state = state
             session.add(run)
             session.flush()
@@ -135,6 +144,24 @@ class Site:
 
         with create_session() as session:
             return bool(session.scalar(select(DagModel.is_stale).where(DagModel.dag_id == name)))
+
+    def set_stale(self, name: str, *, is_stale: bool) -> None:
+        """Say whether Airflow takes a DAG for gone, as its parsing would."""
+        from airflow.models.dag import DagModel
+        from airflow.utils.session import create_session
+        from sqlalchemy import update
+
+        with create_session() as session:
+            session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_stale=is_stale))
+
+    def set_due(self, name: str, at: datetime | None) -> None:
+        """Say when the next scheduled run of a DAG is due."""
+        from airflow.models.dag import DagModel
+        from airflow.utils.session import create_session
+        from sqlalchemy import update
+
+        with create_session() as session:
+            session.execute(update(DagModel).where(DagModel.dag_id == name).values(next_dagrun_create_after=at))
 
     def variable(self, key: str) -> str | None:
         """Return the text of a Variable."""

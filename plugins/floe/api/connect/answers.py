@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from floe.api.connect.methods import allowed_methods
+from floe.api.lazy_app import Asgi, Receive, Scope, Send
 from floe.config.secrets.mask import hide
 
 log = logging.getLogger(__name__)
@@ -19,8 +22,6 @@ _TITLES = {
     403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
-    406: "Not Acceptable",
-    413: "Request Entity Too Large",
     415: "Unsupported Media Type",
 }
 
@@ -45,28 +46,59 @@ def answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) 
 
 
 def add_error_answers(app: FastAPI) -> None:
-    """Answer every error in Connect's form. An unexpected one is logged, and its text stays in the log."""
+    """Answer every error in Connect's form."""
 
     async def connect_error(_: Request, error: ConnectError) -> JSONResponse:
         return error_answer(error.status, error.message)
 
-    async def http_error(_: Request, error: HTTPException) -> JSONResponse:
+    async def http_error(request: Request, error: HTTPException) -> Response:
         status = error.status_code
+        headers = dict(error.headers or {})
+        if status == 405:
+            headers = {"Allow": allowed_methods(request)}
+            if request.method == "OPTIONS":
+                return Response(media_type="application/json", headers=headers)
         is_bare = status in (404, 405) or not isinstance(error.detail, str)
         message = f"HTTP {status} {_TITLES.get(status, 'Error')}" if is_bare else error.detail
-        return error_answer(status, message, dict(error.headers or {}))
+        return error_answer(status, message, headers)
 
     async def invalid(_: Request, __: Exception) -> JSONResponse:
         return error_answer(404, "HTTP 404 Not Found")  # only paths and queries are validated, as in Connect
 
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
-        log.error("%s %s failed: %s: %s", request.method, request.url.path, type(error).__name__, hide(str(error)))
-        return error_answer(500, f"floe failed to answer ({type(error).__name__}): see the log of Airflow's API server")
-
     app.add_exception_handler(ConnectError, connect_error)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, http_error)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(Exception, unexpected)
+
+
+class UnexpectedErrors:
+    """An ASGI app around another that answers an error of floe's own. Its text is in the log, without secrets.
+
+    An error that gets further is logged by the web server, with its secrets.
+    """
+
+    def __init__(self, app: Asgi) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_begun = False
+
+        async def send_noticed(message: Scope) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noticed)
+        except Exception as error:  # noqa: BLE001 - whatever it is, its text must not get further
+            trace = hide("".join(traceback.format_exception(error)).rstrip())
+            log.error("%s %s failed:\n%s", scope.get("method"), scope.get("path"), trace)
+            name = type(error).__name__
+            if has_begun:
+                msg = f"{name}: see above"
+                raise RuntimeError(msg) from None
+            await error_answer(500, f"floe failed to answer ({name}): see the log of Airflow's API server")(
+                scope, receive, send
+            )
 
 
 def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:

@@ -7,7 +7,8 @@ import os
 from fastapi import Depends, FastAPI
 
 from floe.api.connect.access import no_cookie
-from floe.api.connect.answers import add_error_answers
+from floe.api.connect.answers import UnexpectedErrors, add_error_answers
+from floe.api.connect.methods import HeadCalls
 from floe.api.connect.plain_paths import PlainPaths
 from floe.api.connect.routes import connectors, offsets, plugins, states, worker
 from floe.api.identity import caller
@@ -24,7 +25,8 @@ def create_app() -> FastAPI:
         redirect_slashes=False,  # likewise
     )
     add_error_answers(app)
-    app.add_middleware(PlainPaths)
+    for layer in (PlainPaths, HeadCalls, UnexpectedErrors):  # the last one is called first
+        app.add_middleware(layer)
     for module in (worker, connectors, states, offsets, plugins):
         app.include_router(module.router)
     return app

@@ -6,7 +6,6 @@ from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.models.dag import DagModel
-from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance, clear_task_instances
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
@@ -44,8 +43,8 @@ def set_paused(
 def restart(session: Session, user: BaseUser, known: KnownConnector) -> None:
     """Clear the failed tasks of the last run, so that they run again; nothing where the last run did not fail."""
     states = States.read(session, [known.name])
-    run = states.runs.get(known.name)
-    if states.of(known)[2] != FAILED or run is None or run.state != "failed":
+    run = states.failed_run(known)
+    if states.of(known)[2] != FAILED or run is None:
         return
     chosen = (TaskInstance.dag_id == known.name, TaskInstance.run_id == run.run_id)
     tasks = sorted(session.scalars(select(TaskInstance).where(*chosen)), key=lambda one: _ORDER.get(one.task_id, 0))
@@ -55,9 +54,3 @@ def restart(session: Session, user: BaseUser, known: KnownConnector) -> None:
     cleared = [task.task_id for task in tasks[failed:]]
     audit_log.record(session, user, "restart", known.name, run_id=run.run_id, tasks=cleared)
     session.commit()
-
-
-def has_run_that_waits(session: Session, name: str) -> bool:
-    """Whether a run of a DAG is active, or waits for the DAG to be resumed."""
-    active = select(DagRun.id).where(DagRun.dag_id == name, DagRun.state.in_(("queued", "running"))).limit(1)
-    return session.scalar(active) is not None

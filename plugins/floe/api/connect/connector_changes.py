@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.models.dag import DagModel, DagTag
 from airflow.models.dagrun import DagRun
+from airflow.sdk import timezone
 from airflow.utils.state import DagRunState
 from sqlalchemy import Table, select, update
 from sqlalchemy.orm import Session
@@ -16,7 +18,7 @@ from sqlalchemy.orm import Session
 from floe.api.connect import audit_log, connector_rows
 from floe.api.connect.answers import ConnectError
 from floe.api.connect.connector_rows import Row
-from floe.api.connect.known_connectors import FOLDER, KnownConnector
+from floe.api.connect.known_connectors import FOLDER, KnownConnector, known_connectors
 from floe.api.connect.parse_request import request_parsing
 from floe.api.dag_states import SINK, TAG
 from floe.config import ConfigError
@@ -32,8 +34,10 @@ def create(
     session: Session, user: BaseUser, name: str, config: Mapping[str, str], initial_state: str = "RUNNING"
 ) -> None:
     """Make a connector. Raises ConnectError: 400 with all problems, 409 where there is one of this name."""
+    _require_free(session, name)
     _require_no_dag(session, name)
-    stored = _checked(StoredConnector(name, {}), name, config, is_paused=initial_state != "RUNNING")
+    begun = StoredConnector(name, {}, made=timezone.utcnow())
+    stored = _checked(begun, name, config, is_paused=initial_state != "RUNNING")
     connector_rows.create(session, stored)
     connector_rows.set_mark(session, name, STOPPED if initial_state == STOPPED else None)
     # a DAG of this name may be there from before
@@ -53,7 +57,7 @@ def replace(session: Session, user: BaseUser, known: KnownConnector, config: Map
         _require_same(known, config)
         return
     before = known.stored or StoredConnector(known.name, {})
-    before = StoredConnector(known.name, before.config, before.is_paused, _secrets(session, known.name))
+    before = dataclasses.replace(before, secrets=_secrets(session, known.name))
     stored = _checked(before, known.name, config, is_paused=before.is_paused)
     if stored == before and dict(stored.secrets) == dict(before.secrets):
         return
@@ -64,27 +68,37 @@ def replace(session: Session, user: BaseUser, known: KnownConnector, config: Map
 
 
 def delete(session: Session, user: BaseUser, known: KnownConnector) -> None:
-    """Remove a connector that REST made; the history of its DAG stays. Raises ConnectError (409) while a run is active."""
+    """Remove a connector that REST made; the history of its DAG stays.
+
+    Raises ConnectError (409) while a run is active, a replay too.
+    """
     row = _require_rest(known)
     name = known.name
-    running = select(DagRun.run_id).where(DagRun.dag_id == name, DagRun.state == DagRunState.RUNNING).limit(1)
-    if (run_id := session.scalar(running)) is not None:
+    dags = (name, name + REPLAY_SUFFIX)
+    running = select(DagRun.dag_id, DagRun.run_id).where(DagRun.dag_id.in_(dags), DagRun.state == DagRunState.RUNNING)
+    if (run := session.execute(running.limit(1)).first()) is not None:
         msg = (
-            f"Cannot complete request because of a conflicting operation: run {run_id!r} of the connector {name} is active. "
-            f"Nothing was deleted. Send PUT /connectors/{name}/stop, and delete it when the run has ended."
+            f"Cannot complete request because of a conflicting operation: run {run.run_id!r} of the DAG {run.dag_id} is "
+            f"active. Nothing was deleted. Send PUT /connectors/{name}/stop, and delete it when the run has ended."
         )
         raise ConnectError(409, msg)
     connector_rows.remove(session, name, row)
     # Airflow itself takes two minutes to see that a DAG is gone
-    dags = (name, name + REPLAY_SUFFIX)
     session.execute(update(DagModel).where(DagModel.dag_id.in_(dags)).values(is_stale=True))
     session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=True))
     runs: Table = DagRun.__table__
-    queued = (runs.c.dag_id == name, runs.c.state == DagRunState.QUEUED)
+    queued = (runs.c.dag_id.in_(dags), runs.c.state == DagRunState.QUEUED)
     session.execute(update(runs).where(*queued).values(state=DagRunState.FAILED))
     audit_log.record(session, user, "delete", name)
     session.commit()
     request_parsing()
+
+
+def _require_free(session: Session, name: str) -> None:
+    """Raise ConnectError (409) where there is a connector of the name, also one that the caller may not read."""
+    if name in known_connectors(session, name):
+        msg = f"Connector {name} already exists"
+        raise ConnectError(409, msg)
 
 
 def _require_no_dag(session: Session, name: str) -> None:

@@ -58,15 +58,18 @@ class States:
         if dag.is_paused:
             state = STOPPED if self.marks.get(known.name) == STOPPED else PAUSED
             return state, None, state, None
-        run = self.runs.get(known.name)
-        if run is not None and run.state == "failed":
-            return (
-                RUNNING,
-                None,
-                FAILED,
-                self.traces.get(known.name, f"run {run.run_id} of the DAG {known.name} failed"),
-            )
+        if (run := self.failed_run(known)) is not None:
+            return RUNNING, None, FAILED, self.traces.get(known.name, _failure(known.name, run.run_id))
         return RUNNING, None, RUNNING, None
+
+    def failed_run(self, known: KnownConnector) -> RunState | None:
+        """Return the last run if it failed; None where it was that of a connector that had this name before."""
+        run = self.runs.get(known.name)
+        if run is None or run.state != "failed":
+            return None
+        made = None if known.stored is None else known.stored.made
+        ended = run.ended or run.run_after
+        return None if made is not None and ended < made else run
 
     def is_stopped(self, known: KnownConnector) -> bool:
         """Whether offsets of the connector may be changed."""
@@ -106,9 +109,13 @@ def _traces(session: Session, failed: Mapping[str, str]) -> dict[str, str]:
     tasks = failures(session, failed)
     return {
         name: clip("\n".join(_line(name, run, task, error) for task, error in tasks.get(name, ())), _SHOWN)
-        or f"run {run} of the DAG {name} failed"
+        or _failure(name, run)
         for name, run in failed.items()
     }
+
+
+def _failure(name: str, run: str) -> str:
+    return f"run {run} of the DAG {name} failed"
 
 
 def _line(name: str, run: str, task: str, error: str | None) -> str:

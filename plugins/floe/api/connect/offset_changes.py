@@ -1,4 +1,4 @@
-"""Offsets of a connector: from its status record; forward by a run that skips records, backward by a replay."""
+"""Offsets of a connector: from its status record, and which of them a PATCH may move."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
-from airflow.models.dagbag import DBDagBag
-from airflow.sdk import timezone
-from airflow.utils.state import DagRunState
-from airflow.utils.types import DagRunTriggeredByType, DagRunType
-from sqlalchemy.orm import Session
-
-from floe.api.connect import audit_log
 from floe.api.connect.answers import ConnectError
-from floe.api.connect.connector_actions import has_run_that_waits
-from floe.api.connect.known_connectors import KnownConnector
 from floe.config.names import REPLAY_SUFFIX, topic_problem
-from floe.status.model import ConnectorStatus
+from floe.status.model import ConnectorStatus, PartitionStatus
 
-PARAM: Final = "skip_to"
-"""The run param of the connector's DAG that moves its offsets forward."""
+START_AT: Final = "start_at"
+SKIP_TO: Final = "skip_to"
+"""The run params of a connector's DAG for topics that were not read yet, and for others."""
 
+_MAX: Final = 2**63 - 1
+_NAMED: Final = 20
+_DIGITS: Final = 40
+"""Characters of a number that are read: those of more are no number of Kafka's anyway."""
+
+_UNCHANGED: Final = "Nothing was changed."
 _TOPIC, _PARTITION, _OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 
 
@@ -40,6 +37,7 @@ def offsets_of(status: ConnectorStatus | None) -> dict[str, Any]:
 
 def wanted_offsets(body: object) -> dict[str, int]:
     """Read the body of a PATCH: the offsets by ``topic-partition``. Raises ConnectError (400)."""
+    _refuse_others(body, "offsets")
     listed = body.get("offsets") if isinstance(body, Mapping) else None
     if not isinstance(listed, list) or not listed:
         msg = "Partitions / offsets need to be provided for an alter offsets request"
@@ -47,7 +45,17 @@ def wanted_offsets(body: object) -> dict[str, int]:
     return dict(_wanted(one) for one in listed)
 
 
+def _refuse_others(value: object, *names: str) -> None:
+    unknown = value.keys() - set(names) if isinstance(value, Mapping) else ()
+    if unknown:
+        msg = (
+            f"Unrecognized field {json.dumps(min(unknown))[:200]}: there is {' and '.join(names)}. Nothing was changed."
+        )
+        raise ConnectError(400, msg)
+
+
 def _wanted(one: object) -> tuple[str, int]:
+    _refuse_others(one, "partition", "offset")
     partition = one.get("partition") if isinstance(one, Mapping) else None
     offset = one.get("offset") if isinstance(one, Mapping) else None
     if not isinstance(partition, Mapping):
@@ -76,66 +84,59 @@ def _wanted(one: object) -> tuple[str, int]:
     return f"{topic}-{number}", value
 
 
-def check_forward(known: KnownConnector, wanted: Mapping[str, int], status: ConnectorStatus | None) -> None:
-    """Raise ConnectError (400) for an offset that is behind the committed one, with the call that replays it."""
-    committed = {
-        f"{one.topic}-{one.partition}": one.committed for one in (status.partitions or () if status is not None else ())
-    }
-    for tp, offset in wanted.items():
-        done = committed.get(tp)
-        if done is not None and offset < done:
-            dag_id = known.name + REPLAY_SUFFIX
-            topic, _, partition = tp.rpartition("-")
-            conf = {"topic": topic, "ranges": {partition: [offset, done]}}
-            body = json.dumps({"logical_date": None, "conf": conf})
-            msg = (
-                f"The offset {offset} of {tp} is behind the committed offset {done}: floe does not move offsets backward, as "
-                f"the tables contain these records. Nothing was changed. To read them again, replay the range: POST "
-                f"/api/v2/dags/{dag_id}/dagRuns with {body}"
-            )
-            raise ConnectError(400, msg)
+def param_of(name: str, wanted: Mapping[str, int], status: ConnectorStatus | None) -> str:
+    """Return the run param that moves offsets of the connector ``name``.
 
-
-def skip_to(session: Session, known: KnownConnector, wanted: Mapping[str, int], user: BaseUser) -> str:
-    """Create the run that moves the offsets; return its id. It waits until the connector is resumed.
-
-    Raises ConnectError: 409 while another run is active or waits, 400 where the DAG does not take the param.
+    Raises ConnectError: 409 without a status record; 400 for an offset behind the committed one, with the call that replays
+    it, one that its log does not have, a partition that the connector does not read, and topics that were read beside others.
     """
-    name = known.name
-    if has_run_that_waits(session, name):
+    if status is None or status.partitions is None:
         msg = (
-            f"Cannot complete request because of a conflicting operation: a run of the connector {name} is active, or waits "
-            "until it is resumed. Nothing was changed."
+            f"Cannot complete request because of a conflicting operation: floe.status has not yet looked at the connector "
+            f"{name} and its topics, which it does each minute. {_UNCHANGED} Send the request again."
         )
         raise ConnectError(409, msg)
-    dag = DBDagBag().get_latest_version_of_dag(name, session=session)
-    if dag is None or PARAM not in dag.params:
-        msg = f"The DAG of the connector {name} has no param {PARAM!r}: update floe. Nothing was changed."
+    known = {str(one.tp): one for one in status.partitions}
+    read = {one.topic for one in known.values() if one.committed is not None}
+    for tp, offset in wanted.items():
+        if tp not in known:
+            named = ", ".join(list(known)[:_NAMED]) or "there is none yet"
+            msg = f"{tp} is no partition that the connector {name} reads: {named}. {_UNCHANGED}"
+            raise ConnectError(400, msg)
+        _check(name, known[tp], offset, is_new=known[tp].committed is None and known[tp].topic in read)
+    params = {SKIP_TO if known[tp].topic in read else START_AT for tp in wanted}
+    if len(params) > 1:
+        msg = f"Some of the topics were read and others were not: a run moves one kind. {_UNCHANGED} Move them one by one."
         raise ConnectError(400, msg)
-    now = timezone.utcnow()
-    run_id = f"rest_offsets__{now.isoformat()}"
-    try:
-        dag.create_dagrun(
-            run_id=run_id,
-            logical_date=None,
-            run_after=now,
-            conf={PARAM: dict(wanted)},
-            run_type=DagRunType.MANUAL,
-            triggered_by=DagRunTriggeredByType.REST_API,
-            triggering_user_name=user.get_name(),
-            state=DagRunState.QUEUED,
-            session=session,
+    return params.pop()
+
+
+def _check(name: str, one: PartitionStatus, offset: int, *, is_new: bool) -> None:
+    if is_new:
+        msg = f"{one.tp} is a new partition of its topic, which is read from the start of its log. {_UNCHANGED}"
+        raise ConnectError(400, msg)
+    if offset > one.end:
+        msg = (
+            f"The offset {offset} of {one.tp} is beyond the end of its log, which was {one.end} up to a minute ago, when "
+            f"floe.status looked. {_UNCHANGED}"
         )
-    except ValueError as error:
-        session.rollback()
-        raise ConnectError(400, f"{error} Nothing was changed.") from error
-    shown = dict(list(wanted.items())[: audit_log.MAX_ENTRIES])  # the run has all of them
-    audit_log.record(session, user, "offsets", name, run_id=run_id, partitions=len(wanted), offsets=shown)
-    session.commit()
-    return run_id
+        raise ConnectError(400, msg)
+    if one.committed is None and offset < one.log_start:
+        msg = f"The offset {offset} of {one.tp} is before the start of its log, which is {one.log_start}. {_UNCHANGED}"
+        raise ConnectError(400, msg)
+    if one.committed is not None and offset < one.committed:
+        dag_id = name + REPLAY_SUFFIX
+        conf = {"topic": one.topic, "ranges": {str(one.partition): [offset, one.committed]}}
+        body = json.dumps({"logical_date": None, "conf": conf})
+        msg = (
+            f"The offset {offset} of {one.tp} is behind the committed offset {one.committed}: floe does not move offsets "
+            f"backward, as the tables contain these records. {_UNCHANGED} To read them again, replay the range: POST "
+            f"/api/v2/dags/{dag_id}/dagRuns with {body}"
+        )
+        raise ConnectError(400, msg)
 
 
 def _number(value: object) -> int | None:
     """Read a number of Kafka's as Connect does: also as text."""
-    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+    text = str(value)[:_DIGITS] if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    return int(text) if text.isascii() and text.isdigit() and int(text) <= _MAX else None

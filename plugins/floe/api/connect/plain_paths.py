@@ -1,4 +1,7 @@
-"""Paths that have one reading only, as Connect's server requires: no encoded slash, dot or control character."""
+"""Paths that have one reading only, as Connect's server requires: no encoded slash, dot or control character.
+
+A slash at the end changes nothing, as there.
+"""
 
 from __future__ import annotations
 
@@ -21,4 +24,10 @@ class PlainPaths:
         if scope["type"] == "http" and _AMBIGUOUS.search(scope.get("raw_path") or b""):
             await error_answer(400, "Ambiguous URI path")(scope, receive, send)
         else:
-            await self._app(scope, receive, send)
+            await self._app(_without_slash(scope), receive, send)
+
+
+def _without_slash(scope: Scope) -> Scope:
+    path: str = scope.get("path", "")
+    is_root = path.removeprefix(scope.get("root_path", "")) == "/"
+    return scope if is_root or not path.endswith("/") else {**scope, "path": path[:-1]}

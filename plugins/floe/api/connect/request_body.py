@@ -13,7 +13,7 @@ MAX_BYTES = 1 << 20
 
 
 async def json_body(request: Request) -> Any:
-    """Return the JSON of a call's body; None where there is none.
+    """Return the JSON of a call's body; None where there is none. Numbers with a point or an exponent are left as texts.
 
     :raises ConnectError: another media type, too large, or no valid JSON.
     """
@@ -23,7 +23,7 @@ async def json_body(request: Request) -> Any:
     if _media_type(request) != "application/json":
         raise titled(415)
     try:
-        return json.loads(content.decode(), parse_constant=_refuse)
+        return json.loads(content.decode("utf-8-sig"), parse_float=str, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         msg = f"The body is no valid JSON: {str(error)[:200]}"
         raise ConnectError(400, msg) from None
@@ -63,11 +63,12 @@ def text_map(value: object, what: str) -> dict[str, str | None]:
         if isinstance(one, dict | list):
             msg = f"{what}: the value of {key[:200]!r} must be a text, a number or a boolean"
             raise ConnectError(400, msg)
-        found[key] = _text(one)
+        found[key] = scalar_text(one)
     return found
 
 
-def _text(value: object) -> str | None:
+def scalar_text(value: object) -> str | None:
+    """Return a text, a number or a boolean as Connect reads it where it expects a text; None for null."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return None if value is None else str(value)

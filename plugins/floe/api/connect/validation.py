@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from floe.api.connect.key_definitions import definition_of, group_of, plain_keys
+from floe.api.connect.key_definitions import definition_of, group_of, orders, plain_keys
 from floe.api.connect.known_connectors import FOLDER
 from floe.config import ConfigError
 from floe.config.keys.lookup import find
@@ -17,6 +17,8 @@ from floe.config.secrets.detection import is_secret
 from floe.config.stored.connector_file import groups_of, parsed
 from floe.config.stored.operator_lists import OperatorLists, secret_reference
 from floe.config.stored.stored_connector import StoredConnector
+
+NULL: Final = "{key!r} is null: give it a value or leave it out"
 
 _WORD: Final = re.compile(r"[\w.<>-]+")
 _KEY_OF: Final = (
@@ -32,12 +34,15 @@ _KEY_OF: Final = (
 """Problems that do not begin with their key, and the key that each is shown at."""
 
 
-def validate(plugin: str, config: Mapping[str, str]) -> dict[str, Any]:
+def validate(plugin: str, given: Mapping[str, str | None]) -> dict[str, Any]:
     """Check a configuration as it would be stored, or, where connectors cannot be made by REST, as a file."""
+    config = {key: value for key, value in given.items() if value is not None}
     problems = _by_key(config, _problems(config))
+    for key in given.keys() - config.keys():
+        problems.setdefault(key, []).append(NULL.format(key=key[:200]))
     entries = {entry.name: entry for entry in plain_keys()}
     keys = [*entries, *(key for key in [*config, *problems] if key not in entries)]
-    configs = [_config(key, order, config, problems.get(key, [])) for order, key in enumerate(dict.fromkeys(keys), 1)]
+    configs = [_config(key, order, config, problems.get(key, [])) for key, order in orders(keys).items()]
     return {
         "name": plugin,
         "error_count": sum(len(one["value"]["errors"]) for one in configs),

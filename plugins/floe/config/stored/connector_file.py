@@ -89,7 +89,7 @@ def _foreign_groups(name: str, config: Mapping[str, str]) -> list[str]:
     return [
         f"{key} {config[key][:200]!r}: a connector made by REST has the group {group!r}; remove the key"
         for key, group in own.items()
-        if config.get(key, group).strip() != group
+        if key in config and config[key].strip() != group
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from floe.config.document import parse_document
@@ -33,19 +34,21 @@ MAX_NAME: Final = 200
 class StoredConnector:
     """``config``: the flat map, with references in the place of secrets. ``is_paused``: whether its DAG begins paused.
 
-    ``secrets``: the values by key, empty where they are not looked up.
+    ``secrets``: the values by key, empty where they are not looked up. ``made``: when it was made; runs before were those
+    of another connector of its name. None where that is not stored.
     """
 
     name: str
     config: Mapping[str, str]
     is_paused: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    made: datetime | None = None
 
     @classmethod
     def of(
         cls, name: str, given: Mapping[str, str], before: StoredConnector | None, is_paused: bool
     ) -> StoredConnector:
-        """Take the secrets out of a configuration; a reference keeps the secret of ``before``.
+        """Take the secrets out of a configuration; a reference keeps the secret of ``before``, as ``made`` is kept.
 
         :raises ConfigError: a reference to a secret that is not stored.
         """
@@ -64,7 +67,7 @@ class StoredConnector:
                 config[key] = value
         if missing:
             raise ConfigError(*missing)
-        return cls(name, config, is_paused, secrets)
+        return cls(name, config, is_paused, secrets, None if before is None else before.made)
 
     @property
     def values(self) -> dict[str, str]:
@@ -73,8 +76,9 @@ class StoredConnector:
 
     def to_text(self) -> str:
         """Write the first Variable, which has no secret of ``secrets``."""
-        fields = {"name": self.name, "config": dict(self.config), "floe": {"format": 1, "paused": self.is_paused}}
-        return json.dumps(fields)
+        made = {} if self.made is None else {"made": self.made.isoformat()}
+        own = {"format": 1, "paused": self.is_paused, **made}
+        return json.dumps({"name": self.name, "config": dict(self.config), "floe": own})
 
     @classmethod
     def from_text(cls, name: str, text: str) -> StoredConnector:
@@ -87,8 +91,17 @@ class StoredConnector:
         flat, problems = flatten(config)
         if problems:
             raise MalformedFile(*problems)
-        is_paused = isinstance(floe, Mapping) and floe.get("paused") is True
-        return cls(name, flat, is_paused)
+        own: Mapping[str, object] = floe if isinstance(floe, Mapping) else {}
+        return cls(name, flat, own.get("paused") is True, made=_time(own.get("made")))
+
+
+def _time(value: object) -> datetime | None:
+    """Read a time with its zone; None for what is none, as in a Variable that was written by hand."""
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return None if found is None or found.tzinfo is None else found
 
 
 def shown_config(name: str, config: Mapping[str, str]) -> dict[str, str]:

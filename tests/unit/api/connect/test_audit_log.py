@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from floe.api.connect import offset_changes
+from floe.api.connect import offset_runs
 from floe.status.stored_record import dump, key_of
 from tests.support.api.records import record
 from tests.support.api.site import Site
@@ -65,18 +65,20 @@ def test_offsets_that_are_moved_have_an_entry(one: Site, monkeypatch: pytest.Mon
     runs: list[dict[str, Any]] = []
     dag = SimpleNamespace(params={"skip_to": None}, create_dagrun=lambda **run: runs.append(run))
     latest = SimpleNamespace(get_latest_version_of_dag=lambda name, session: dag)
-    monkeypatch.setattr(offset_changes, "DBDagBag", lambda: latest)
-    one.set_variable(key_of("one"), dump(record("one", TOPIC, "db.orders", partitions=300, start=1000)))
+    monkeypatch.setattr(offset_runs, "DBDagBag", lambda: latest)
+    kept = record("one", TOPIC, "db.orders", partitions=300, lag=3_000)
+    one.set_variable(key_of("one"), dump(kept))
+    ends = {part.partition: part.end for part in kept.status.partitions or ()}
     client = one.client(BASE, "user")
     assert client.put("/connectors/one/stop").status_code == 204
     offsets = [
-        {"partition": {"kafka_topic": TOPIC, "kafka_partition": number}, "offset": {"kafka_offset": 10**9}}
+        {"partition": {"kafka_topic": TOPIC, "kafka_partition": number}, "offset": {"kafka_offset": ends[number]}}
         for number in range(300)
     ]
     assert client.patch("/connectors/one/offsets", json={"offsets": offsets}).status_code == 200
     event, user, dag_id, details = one.audit_log()[-1]
     assert (event, user, dag_id, details["partitions"]) == ("floe.connector.offsets", "user", "one", 300)
-    assert (len(details["offsets"]), details["offsets"][f"{TOPIC}-0"], len(runs)) == (100, 10**9, 1)
+    assert (len(details["offsets"]), details["offsets"][f"{TOPIC}-0"], len(runs)) == (100, ends[0], 1)
 
 
 @pytest.mark.parametrize(

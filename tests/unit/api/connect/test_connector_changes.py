@@ -183,3 +183,24 @@ def test_group_of_a_file_is_refused(site: Site) -> None:
     site.add_file("filed", {**CONFIG, "name": "filed", "iceberg.connect.group-id": "connect-one"})
     answer = site.client(BASE).put("/connectors/one/config", json=CONFIG)
     assert (answer.status_code, "that of a connector file" in answer.json()["message"]) == (400, True)
+
+
+def test_delete_while_a_replay_is_active_is_a_conflict(one: Site) -> None:
+    one.add_dag("one")
+    one.add_dag("one.replay", "floe", "replay", file="replay.py")
+    run = one.add_run("one.replay", "running")
+    answer = one.client(BASE).delete("/connectors/one")
+    assert (answer.status_code, run in answer.json()["message"]) == (409, True)
+
+
+def test_failed_run_of_a_deleted_connector_is_not_the_new_ones(one: Site) -> None:
+    client = one.client(BASE)
+    one.add_dag("one")
+    one.add_run("one", "failed", {"plan": "failed"})
+    assert client.delete("/connectors/one").status_code == 204
+    assert client.put("/connectors/one/config", json=CONFIG).status_code == 201
+    one.set_stale("one", is_stale=False)
+    assert client.get("/connectors/one/status").json()["tasks"][0]["state"] == "RUNNING"
+    assert client.put("/connectors/one/config", json={**CONFIG, "tasks.max": "2"}).status_code == 200
+    states = [task["state"] for task in client.get("/connectors/one/status").json()["tasks"]]
+    assert states == ["RUNNING", "RUNNING"]

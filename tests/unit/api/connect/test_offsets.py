@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from floe.api.connect import offset_changes
+from floe.api.connect import offset_runs
+from floe.status.model import ConnectorStatus, PartitionStatus
+from floe.status.record import StatusRecord
 from floe.status.stored_record import dump, key_of
 from tests.support.api.records import record
 from tests.support.api.site import Site
 from tests.support.rest.connect_calls import TOPIC
 from tests.support.rest.floe_worker import BASE, CONFIG
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -50,9 +55,9 @@ class Dag(SimpleNamespace):
 @pytest.fixture
 def dag(monkeypatch: pytest.MonkeyPatch) -> Dag:
     """The DAG of every connector."""
-    found = Dag(params={"skip_to": None}, runs=[])
+    found = Dag(params={"skip_to": None, "start_at": None}, runs=[])
     latest = SimpleNamespace(get_latest_version_of_dag=lambda name, session: found)
-    monkeypatch.setattr(offset_changes, "DBDagBag", lambda: latest)
+    monkeypatch.setattr(offset_runs, "DBDagBag", lambda: latest)
     return found
 
 
@@ -85,9 +90,9 @@ def test_backward_is_refused_with_the_replay(one: Site, dag: Dag) -> None:
 
 @pytest.mark.parametrize("state", ["queued", "running"])
 def test_offsets_wait_for_an_active_run(one: Site, dag: Dag, state: str) -> None:
-    one.add_run("one", state)
-    answer = one.client(BASE).patch("/connectors/one/offsets", json=offsets((0, 10**9)))
-    assert (answer.status_code, dag.runs) == (409, [])
+    run = one.add_run("one", state)
+    answer = one.client(BASE).patch("/connectors/one/offsets", json=offsets((0, committed(one)[0] + 1)))
+    assert (answer.status_code, dag.runs, run in answer.json()["message"]) == (409, [], True)
 
 
 @pytest.mark.parametrize("state", ["pause", "resume"])
@@ -109,7 +114,7 @@ def test_offsets_are_not_reset(one: Site) -> None:
 
 def test_dag_without_the_param_is_refused(one: Site, dag: Dag) -> None:
     dag.params = {}
-    answer = one.client(BASE).patch("/connectors/one/offsets", json=offsets((0, 10**9)))
+    answer = one.client(BASE).patch("/connectors/one/offsets", json=offsets((0, committed(one)[0] + 1)))
     assert (answer.status_code, "'skip_to'" in answer.json()["message"]) == (400, True)
 
 
@@ -117,3 +122,55 @@ def test_dag_without_the_param_is_refused(one: Site, dag: Dag) -> None:
 def test_what_is_no_offset_is_refused(one: Site, dag: Dag, value: object) -> None:
     answer = one.client(BASE).patch("/connectors/one/offsets", json=offsets((0, value)))
     assert (answer.status_code, dag.runs) == (400, [])
+
+
+def test_second_request_adds_to_the_run_that_waits(one: Site, dag: Dag) -> None:
+    one.add_run("one", "queued", run_id="rest_offsets__1", conf={"skip_to": {f"{TOPIC}-0": 1, f"{TOPIC}-1": 2}})
+    to = committed(one)[0] + 5
+    answer = one.client(BASE).patch("/connectors/one/offsets", json=offsets((0, to)))
+    assert (answer.status_code, dag.runs, "rest_offsets__1" in answer.json()["message"]) == (200, [], True)
+    assert one.runs("one") == [("rest_offsets__1", "queued", {"skip_to": {f"{TOPIC}-0": to, f"{TOPIC}-1": 2}})]
+
+
+def test_topic_that_was_not_read_begins_there(one: Site, dag: Dag) -> None:
+    status = ConnectorStatus("one", "connect-one", AT, partitions=(PartitionStatus(TOPIC, 0, None, 3, 9, 6),))
+    one.set_variable(key_of("one"), dump(StatusRecord(status)))
+    answers = [one.client(BASE).patch("/connectors/one/offsets", json=offsets((0, to))) for to in (2, 10, 3, 9)]
+    assert [answer.status_code for answer in answers] == [400, 400, 200, 200]
+    assert [run["conf"] for run in dag.runs] == [{"start_at": {f"{TOPIC}-0": 3}}, {"start_at": {f"{TOPIC}-0": 9}}]
+
+
+def test_offsets_of_other_partitions_are_refused(one: Site, dag: Dag) -> None:
+    answer = one.client(BASE).patch("/connectors/one/offsets", json=offsets((7, 1)))
+    assert (answer.status_code, f"{TOPIC}-7 is no partition" in answer.json()["message"], dag.runs) == (400, True, [])
+
+
+def test_offsets_wait_for_the_first_status(one: Site, dag: Dag) -> None:
+    one.set_variable(key_of("one"), "")
+    answer = one.client(BASE).patch("/connectors/one/offsets", json=offsets((0, 1)))
+    assert (answer.status_code, "floe.status" in answer.json()["message"], dag.runs) == (409, True, [])
+
+
+@pytest.mark.parametrize("where", ["body", "entry"])
+def test_unknown_field_of_offsets_is_refused(one: Site, dag: Dag, where: str) -> None:
+    body = offsets((0, committed(one)[0] + 1))
+    (body if where == "body" else body["offsets"][0])["lag"] = 1
+    answer = one.client(BASE).patch("/connectors/one/offsets", json=body)
+    assert (answer.status_code, 'Unrecognized field "lag"' in answer.json()["message"], dag.runs) == (400, True, [])
+
+
+def test_largest_offset_is_a_number(one: Site, dag: Dag) -> None:
+    for offset, part in ((2**63 - 1, "beyond the end"), (2**63, "need to be integers")):
+        answer = one.client(BASE).patch("/connectors/one/offsets", json=offsets((0, offset)))
+        assert (answer.status_code, part in answer.json()["message"]) == (400, True)
+
+
+@pytest.mark.parametrize("hours", [-1, 1, None])
+def test_run_that_moves_is_before_the_next_scheduled_one(one: Site, dag: Dag, hours: int | None) -> None:
+    now = datetime.now(UTC)
+    due = None if hours is None else now + timedelta(hours=hours)
+    one.set_due("one", due)
+    one.client(BASE).patch("/connectors/one/offsets", json=offsets((0, committed(one)[0] + 1)))
+    (run,) = dag.runs
+    assert run["run_after"] < (due or now + timedelta(minutes=1))
+    assert run["run_after"] <= datetime.now(UTC)

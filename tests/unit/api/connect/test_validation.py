@@ -36,7 +36,7 @@ def test_answer_has_the_fields_of_connect(site: Site) -> None:
     (one, *_) = check(site, GOOD)["configs"]
     assert set(one["definition"]) == {
         *("name", "type", "required", "default_value", "importance", "documentation", "group", "width", "display_name"),
-        *("dependents", "order"),
+        *("dependents", "order_in_group"),
     }
     assert set(one["value"]) == {"name", "value", "recommended_values", "errors", "visible"}
 
@@ -82,3 +82,64 @@ def test_keys_of_the_plugin_are_described(site: Site) -> None:
 def test_plugins_beside_the_sink_are_listed_if_asked(site: Site) -> None:
     found = site.client(BASE).get("/connector-plugins?connectorsOnly=false").json()
     assert {one["type"] for one in found} == {"sink", "converter", "transformation", "predicate"}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "named", "status", "name"),
+    [
+        (PLUGIN, PLUGIN, 200, PLUGIN),
+        (PLUGIN, None, 200, PLUGIN),
+        ("IcebergSink", PLUGIN, 200, PLUGIN),
+        ("IcebergSinkConnector", "IcebergSink", 200, "IcebergSink"),
+        (PLUGIN, "IcebergSinkConnector", 400, None),
+        (PLUGIN, "evil.IcebergSinkConnector", 400, None),
+        (PLUGIN, "", 400, None),
+    ],
+)
+def test_class_is_compared_as_a_worker_does(
+    site: Site, plugin: str, named: str | None, status: int, name: str | None
+) -> None:
+    given = {key: value for key, value in GOOD.items() if key != "connector.class"}
+    given |= {} if named is None else {"connector.class": named}
+    answer = site.client(BASE).put(f"/connector-plugins/{plugin}/config/validate", json=given)
+    assert (answer.status_code, answer.json().get("name")) == (status, name)
+
+
+@pytest.mark.parametrize("name", ["", " ", "a ", "\t"])
+def test_name_with_blanks_is_an_error_of_the_name(site: Site, name: str) -> None:
+    assert list(errors(check(site, {**GOOD, "name": name}))) == ["name"]
+
+
+def test_null_is_an_error_of_its_key(site: Site) -> None:
+    found = errors(check(site, {**GOOD, "errors.tolerance": None, "x.y": None}))
+    assert found == {key: [f"{key!r} is null: give it a value or leave it out"] for key in ("errors.tolerance", "x.y")}
+
+
+def test_keys_are_numbered_in_their_groups(site: Site) -> None:
+    found = [one["definition"] for one in check(site, {**GOOD, "x.y": "1"})["configs"]]
+    for group in {one["group"] for one in found}:
+        orders = [one["order_in_group"] for one in found if one["group"] == group]
+        assert orders == list(range(1, len(orders) + 1))
+
+
+def test_default_with_a_name_in_it_is_no_value(site: Site) -> None:
+    values = {one["value"]["name"]: one["value"]["value"] for one in check(site, GOOD)["configs"]}
+    assert [key for key, value in values.items() if value and "<" in value] == []
+
+
+def test_answer_of_a_connector_is_valid(site: Site) -> None:
+    client = site.client(BASE)
+    client.put("/connectors/one/config", json={**CONFIG, "iceberg.catalog.token": "token-of-the-lake"})
+    assert check(site, client.get("/connectors/one/config").json())["error_count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "all_kinds"),
+    [
+        *(("", False), ("?connectorsOnly", False), ("?connectorsOnly=", False), ("?connectorsOnly=TRUE", False)),
+        *(("?connectorsOnly=x", True), ("?connectorsOnly=false&connectorsOnly=true", True)),
+    ],
+)
+def test_plugins_take_the_query_as_a_worker_does(site: Site, query: str, all_kinds: bool) -> None:
+    answer = site.client(BASE).get(f"/connector-plugins{query}")
+    assert (answer.status_code, len(answer.json()) > 1) == (200, all_kinds)

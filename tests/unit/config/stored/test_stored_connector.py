@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -117,3 +118,23 @@ def test_task_gets_its_own_secret() -> None:
 def test_other_secret_is_not_given(path: str, key: str, values: object, connector: str) -> None:
     with pytest.raises(ValueMissing):
         secret_of(path, key, values, connector)
+
+
+def test_time_of_making_is_kept_and_read_again() -> None:
+    made = datetime(2026, 1, 2, 3, tzinfo=UTC)
+    one = StoredConnector.of("one", CONFIG, StoredConnector("one", {}, made=made), is_paused=False)
+    assert StoredConnector.from_text("one", one.to_text()) == one
+    assert one.made == made
+
+
+@pytest.mark.parametrize("floe", [None, [], {"made": 5}, {"made": "soon"}, {"made": "2026-01-02T03:00:00"}])
+def test_variable_without_a_time_is_read(floe: object) -> None:
+    text = json.dumps({"name": "one", "config": CONFIG, "floe": floe})
+    assert StoredConnector.from_text("one", text).made is None
+
+
+@pytest.mark.parametrize("name", [" ", "one ", "one\n"])
+def test_name_with_a_blank_at_its_end_is_broken(name: str) -> None:
+    file = stored_file(name, StoredConnector("one", CONFIG).to_text(), ENVIRONMENT, set())
+    assert file.error is not None
+    assert "is no legal dag_id" in str(file.error)

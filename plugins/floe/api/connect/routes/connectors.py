@@ -14,7 +14,8 @@ from floe.api.connect.access import readable_connector, readable_connectors, req
 from floe.api.connect.answers import ConnectError, answer
 from floe.api.connect.connector_states import TYPE, States, status_of, tasks_of
 from floe.api.connect.known_connectors import KnownConnector, known_connectors
-from floe.api.connect.request_body import json_body, text_map
+from floe.api.connect.request_body import json_body, scalar_text, text_map
+from floe.api.connect.validation import NULL
 from floe.api.identity import Caller
 from floe.api.permissions import readable
 from floe.config.stored.connector_file import name_problems
@@ -25,7 +26,6 @@ JsonBody = Annotated[Any, Depends(json_body)]
 
 
 @router.get("")
-@router.get("/")
 def connectors(user: Caller, session: SessionDep, expand: Annotated[list[str] | None, Query()] = None) -> Response:
     """List the connectors that the caller may read; with ``expand=status`` and ``expand=info`` what is known of each."""
     known = readable_connectors(user, session)
@@ -41,7 +41,6 @@ def _expanded(known: KnownConnector, states: States, expand: list[str]) -> dict[
 
 
 @router.post("")
-@router.post("/")
 def create(user: Caller, session: SessionDep, body: JsonBody, request: Request) -> Response:
     """Make a connector."""
     if not isinstance(body, dict):
@@ -51,23 +50,26 @@ def create(user: Caller, session: SessionDep, body: JsonBody, request: Request) 
         msg = f"Unrecognized field {json.dumps(min(unknown))[:200]}: the body has name, config and initial_state"
         raise ConnectError(400, msg)
     given = _config(body.get("config"), "config")
-    name = str(body.get("name") or given.get("name") or "").strip()
-    initial_state = str(body.get("initial_state") or "RUNNING").strip().upper()
+    name = _field(body, "name", "").strip()
+    initial_state = _field(body, "initial_state", "RUNNING").upper()
     if initial_state not in connector_changes.INITIAL:
         msg = f"initial_state {initial_state[:100]!r} is none of {', '.join(connector_changes.INITIAL)}"
         raise ConnectError(400, msg)
     config = _named(name, given)
     require_change(user, name, "POST")
-    _require_free(session, name)
     connector_changes.create(session, user, name, config, initial_state)
     path = f"{request.scope.get('root_path', '')}/connectors/{quote(name)}"
     return answer(_info_of(session, name), 201, {"Location": path})
 
 
-def _require_free(session: SessionDep, name: str) -> None:
-    if name in known_connectors(session, name):
-        msg = f"Connector {name} already exists"
-        raise ConnectError(409, msg)
+def _field(body: dict[str, Any], field: str, default: str) -> str:
+    """Return a field of the body; the default where it is missing or null. Raises ConnectError (400) where it is no text."""
+    value = body.get(field)
+    if isinstance(value, dict | list):
+        msg = f"{field} must be a text"
+        raise ConnectError(400, msg)
+    text = scalar_text(value)
+    return default if text is None else text
 
 
 @router.get("/{name}")
@@ -107,7 +109,6 @@ def put_config(name: str, user: Caller, session: SessionDep, body: JsonBody, req
         connector_changes.replace(session, user, known, config)
         return answer(_info_of(session, name))
     require_change(user, name, "POST")
-    _require_free(session, name)  # one that the caller may not read
     connector_changes.create(session, user, name, config)
     path = f"{request.scope.get('root_path', '')}/connectors/{quote(name)}"
     return answer(_info_of(session, name), 201, {"Location": path})
@@ -169,7 +170,7 @@ def _config(value: object, what: str) -> dict[str, str]:
     found = text_map(value, what)
     missing = [key for key, one in found.items() if one is None]
     if missing:
-        msg = f"{what}: {missing[0][:200]!r} is null: give it a value or leave it out"
+        msg = f"{what}: {NULL.format(key=missing[0][:200])}"
         raise ConnectError(400, msg)
     return {key: one for key, one in found.items() if one is not None}
 

@@ -8,7 +8,7 @@ from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessE
 from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, Depends, Response
 
-from floe.api.connect import offset_changes
+from floe.api.connect import offset_changes, offset_runs
 from floe.api.connect.access import readable_connector, require_dag
 from floe.api.connect.answers import ConnectError, answer
 from floe.api.connect.connector_states import States
@@ -31,16 +31,16 @@ def offsets(name: str, user: Caller, session: SessionDep) -> Response:
 
 @router.patch("/offsets")
 def patch_offsets(name: str, user: Caller, session: SessionDep, body: Annotated[Any, Depends(json_body)]) -> Response:
-    """Move offsets forward by a run that skips records, while the connector is stopped."""
+    """Move offsets by a run, while the connector is stopped: forward, or to where topics begin that were not read yet."""
     known = readable_connector(user, session, name)
     require_dag(user, session, name, "POST", DagAccessEntity.RUN)
     wanted = offset_changes.wanted_offsets(body)
     _require_stopped(session, known)
-    offset_changes.check_forward(known, wanted, _status(session, name))
-    run_id = offset_changes.skip_to(session, known, wanted, user)
+    param = offset_changes.param_of(name, wanted, _status(session, name))
+    run_id = offset_runs.move(session, name, param, wanted, user)
     message = (
         f"The offsets for this connector are moved by run {run_id!r} of its DAG, which begins when the connector is resumed. "
-        "The records between are in no table."
+        "The records before are in no table, but for those that were read."
     )
     return answer({"message": message})
 

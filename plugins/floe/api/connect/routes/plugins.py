@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 import floe
 from floe.api.connect.answers import ConnectError, answer
 from floe.api.connect.key_definitions import definitions
+from floe.api.connect.parameters import flag
 from floe.api.connect.request_body import json_body, text_map
 from floe.api.connect.validation import validate
 from floe.config.converters.registry import CONVERTERS
@@ -20,11 +21,10 @@ SINK: Final = CLASSES[0]
 
 
 @router.get("")
-@router.get("/")
-def plugins(only_connectors: Annotated[bool, Query(alias="connectorsOnly")] = True) -> Response:
+def plugins(only_connectors: Annotated[list[str] | None, Query(alias="connectorsOnly")] = None) -> Response:
     """List the sink; with ``connectorsOnly=false`` converters, transforms and predicates too."""
     found = [_plugin(SINK, "sink")]
-    if not only_connectors:
+    if not flag(only_connectors, default=True):
         found += [_plugin(name, "converter") for name in CONVERTERS]
         found += [_plugin(name, "transformation") for name in TRANSFORMS]
         found += [_plugin(name, "predicate") for name in PREDICATES]
@@ -47,12 +47,16 @@ def validate_config(plugin: str, body: Annotated[Any, Depends(json_body)]) -> Re
     if plugin not in CLASSES:
         msg = f"Failed to find any class that implements Connector and which name matches {plugin}: there is {SINK}"
         raise ConnectError(400, msg)
-    config = {key: value for key, value in found.items() if value is not None}
-    named = config.get("connector.class", plugin)
-    if named not in (plugin, plugin.rpartition(".")[2]) and named.rpartition(".")[2] != plugin:
+    named = found.get("connector.class")
+    if named is not None and not _short(named).endswith(_short(plugin)):
         msg = f"Included connector type {named} does not match request type {plugin}"
         raise ConnectError(400, msg)
-    return answer(validate(plugin, config))
+    return answer(validate(named or plugin, found))
+
+
+def _short(plugin: str) -> str:
+    """Return the name of a class without ``Connector`` at its end, as Connect compares them."""
+    return plugin.removesuffix("Connector") or plugin
 
 
 def _plugin(name: str, kind: str) -> dict[str, str]:

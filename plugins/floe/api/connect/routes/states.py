@@ -7,14 +7,17 @@ from typing import Annotated
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, Query, Response
+from pydantic import BeforeValidator
 
 from floe.api.connect import connector_actions
 from floe.api.connect.access import readable_connector, require_dag
 from floe.api.connect.answers import ConnectError, answer
 from floe.api.connect.connector_states import States, status_of
+from floe.api.connect.parameters import flag, task_number
 from floe.api.identity import Caller
 
 router = APIRouter(prefix="/connectors/{name}")
+TaskNumber = Annotated[int, BeforeValidator(task_number)]
 
 
 @router.put("/pause")
@@ -49,12 +52,12 @@ def restart(
     name: str,
     user: Caller,
     session: SessionDep,
-    with_tasks: Annotated[str, Query(alias="includeTasks")] = "",
-    only_failed: Annotated[str, Query(alias="onlyFailed")] = "",
+    with_tasks: Annotated[list[str] | None, Query(alias="includeTasks")] = None,
+    only_failed: Annotated[list[str] | None, Query(alias="onlyFailed")] = None,
 ) -> Response:
     """Run the failed tasks of the last run again."""
-    is_long = "true" in (with_tasks.lower(), only_failed.lower())
-    known = readable_connector(user, session, name, f"Unknown connector: {name}" if is_long else "")
+    is_long = flag(with_tasks, default=False) or flag(only_failed, default=False)
+    known = readable_connector(user, session, name, f"Unknown connector: {name}")
     require_dag(user, session, name, "PUT", DagAccessEntity.TASK_INSTANCE)
     connector_actions.restart(session, user, known)
     if not is_long:
@@ -63,7 +66,7 @@ def restart(
 
 
 @router.get("/tasks/{task}/status")
-def task_status(name: str, task: int, user: Caller, session: SessionDep) -> Response:
+def task_status(name: str, task: TaskNumber, user: Caller, session: SessionDep) -> Response:
     """Return the state of a task."""
     msg = f"No status found for task {name}-{task}"
     known = readable_connector(user, session, name, msg)
@@ -74,7 +77,7 @@ def task_status(name: str, task: int, user: Caller, session: SessionDep) -> Resp
 
 
 @router.post("/tasks/{task}/restart")
-def restart_task(name: str, task: int, user: Caller, session: SessionDep) -> Response:
+def restart_task(name: str, task: TaskNumber, user: Caller, session: SessionDep) -> Response:
     """Run the failed tasks of the last run again: the tasks of a connector fail together."""
     known = readable_connector(user, session, name)
     require_dag(user, session, name, "PUT", DagAccessEntity.TASK_INSTANCE)
