@@ -1,6 +1,6 @@
 """What the page asks for: all connectors, and one of them. Only those whose DAG the caller may read are there.
 
-One query for what is kept of the connectors and two for their DAGs; neither Kafka nor a catalog is asked.
+Two queries for the DAGs, one for what is kept of connectors, two for failed runs; neither Kafka nor a catalog is asked.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from fastapi import APIRouter, HTTPException, Response, status
 
 from floe.api import permissions, summaries
 from floe.api.briefs import briefs
+from floe.api.connect.connector_states import traces
 from floe.api.dag_states import DagState, dag_states, last_runs
 from floe.api.identity import Caller
 from floe.api.records import kept_status
@@ -42,10 +43,12 @@ def connector(name: str, user: Caller, session: SessionDep) -> Response:
 
 
 def _with_runs(session: SessionDep, user: Caller, dags: dict[str, DagState]) -> dict[str, DagState]:
-    """Return the DAGs that the user may read, with their last runs."""
+    """Return the DAGs that the user may read, with their last runs, and what the first failed task of each says."""
     allowed = permissions.readable(user, dags, session)
     runs = last_runs(session, allowed)
-    return {name: replace(dags[name], run=runs.get(name)) for name in allowed}
+    said = traces(session, {name: run.run_id for name, run in runs.items() if run.state == "failed"})
+    failures = {name: text.partition("\n")[0] for name, text in said.items()}
+    return {name: replace(dags[name], run=runs.get(name), failure=failures.get(name)) for name in allowed}
 
 
 def _json(content: dict[str, Any]) -> Response:

@@ -41,8 +41,8 @@ function kept(answer, record, replay) {
 
 function troubles({ name: own, state, dag, problem, record }) {
   const found = [];
-  if (state === "broken") found.push(notice("bad", el("p", {}, "The connector file has errors. ", link("Its DAG's docs list them", own), ".")));
-  if (state === "failed") found.push(notice("bad", el("p", {}, "The last run failed. ", link("Open the run", own, dag.run.run_id), ".")));
+  if (state === "broken") found.push(notice("bad", el("p", {}, "The connector file has errors. ", link("Its DAG's docs list them", own), "."), said(dag)));
+  if (state === "failed") found.push(notice("bad", el("p", {}, "The last run failed. ", link("Open the run", own, dag.run.run_id), "."), said(dag)));
   if (problem) found.push(notice("warn", el("p", {}, name(problem, 600))));
   if (!record) return found;
   const { status } = record;
@@ -58,6 +58,11 @@ function troubles({ name: own, state, dag, problem, record }) {
     found.push(notice("bad", el("p", {}, `Retention removes unread records in ${duration(record.seconds_until_lost)}.`)));
   }
   return found;
+}
+
+/** What the first failed task of the last run says. */
+function said(dag) {
+  return dag.failure && el("p", {}, name(dag.failure, 2000));
 }
 
 function facts({ name: own, dag, record }) {
