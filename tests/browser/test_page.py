@@ -124,7 +124,12 @@ def test_states_without_a_good_record_are_written_out(server: ApiServer, sign_in
 def test_error_of_the_last_run_is_shown_as_text(server: ApiServer, sign_in: SignIn) -> None:
     page = sign_in()
     path = "**/floe/view/connectors/refunds"
-    page.route(path, lambda route: route.fulfill(json={**route.fetch().json(), "failure": f"{SCRIPT}. See FLOE-501."}))
+
+    def fail(route: Any) -> None:
+        answer = route.fetch().json()
+        route.fulfill(json={**answer, "dag": {**answer["dag"], "failure": f"{SCRIPT}. See FLOE-501."}})
+
+    page.route(path, fail)
     open_page(page, server, "#/connectors/refunds")
     said = page.locator(".notice.bad", has_text="The last run failed.").inner_text()
     assert SCRIPT in said and "See FLOE-501." in said

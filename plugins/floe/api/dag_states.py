@@ -50,7 +50,7 @@ class RunState:
 
 @dataclass(frozen=True, slots=True)
 class DagState:
-    """One connector's DAG. ``is_broken``: the connector's file has errors."""
+    """One connector's DAG. ``is_broken``: the connector's file has errors; ``failure``: why the last run failed."""
 
     dag_id: str
     is_paused: bool
@@ -58,6 +58,7 @@ class DagState:
     description: str | None
     next_run: datetime | None
     run: RunState | None = None
+    failure: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -66,6 +67,7 @@ class DagState:
             "description": self.description,
             "next_run": _text(self.next_run),
             "run": None if self.run is None else self.run.to_json(),
+            "failure": self.failure,
         }
 
 

@@ -31,6 +31,12 @@ def readable(user: BaseUser, dag_ids: Collection[str], session: Session) -> set[
     return found
 
 
+def with_records(user: BaseUser, dag_ids: Collection[str], session: Session) -> set[str]:
+    """Return those of the DAGs whose task logs the user may read, which quote records."""
+    teams = DagModel.get_dag_id_to_team_name_mapping(list(dag_ids), session=session)
+    return {dag_id for dag_id in dag_ids if _may(user, dag_id, teams.get(dag_id), "GET", DagAccessEntity.TASK_LOGS)}
+
+
 def rights(user: BaseUser, connector: str, session: Session) -> dict[str, bool]:
     """Return what the user may do with a connector, by the names of the page's buttons.
 
@@ -40,8 +46,7 @@ def rights(user: BaseUser, connector: str, session: Session) -> dict[str, bool]:
     teams = DagModel.get_dag_id_to_team_name_mapping([connector, replay], session=session)
 
     def may(dag_id: str, method: ResourceMethod, entity: DagAccessEntity | None = None) -> bool:
-        details = DagDetails(id=dag_id, team_name=teams.get(dag_id))
-        return get_auth_manager().is_authorized_dag(method=method, access_entity=entity, details=details, user=user)
+        return _may(user, dag_id, teams.get(dag_id), method, entity)
 
     return {
         "run": may(connector, "POST", DagAccessEntity.RUN),
@@ -49,3 +54,10 @@ def rights(user: BaseUser, connector: str, session: Session) -> dict[str, bool]:
         "replay": may(replay, "POST", DagAccessEntity.RUN),
         "records": may(connector, "GET", DagAccessEntity.TASK_LOGS),
     }
+
+
+def _may(
+    user: BaseUser, dag_id: str, team: str | None, method: ResourceMethod, entity: DagAccessEntity | None = None
+) -> bool:
+    details = DagDetails(id=dag_id, team_name=team)
+    return get_auth_manager().is_authorized_dag(method=method, access_entity=entity, details=details, user=user)

@@ -51,13 +51,8 @@ def line(dag: DagState, summary: Brief | None) -> dict[str, Any]:
     return {**fields, "problem": known.problem, "status": known.status}
 
 
-def whole(
-    dag: DagState, kept: KeptStatus | None, rights: Mapping[str, bool], failure: str | None = None
-) -> dict[str, Any]:
-    """Return all that is kept of a connector. Bytes of records are in it only for those who may see them.
-
-    ``failure``: the error that the last run ended with.
-    """
+def whole(dag: DagState, kept: KeptStatus | None, rights: Mapping[str, bool]) -> dict[str, Any]:
+    """Return all that is kept of a connector. Bytes of records are in it only for those who may see them."""
     record = None if kept is None else kept.record
     if record is not None and not rights["records"]:
         record = _without_samples(record)
@@ -66,7 +61,6 @@ def whole(
         "state": state(dag),
         "dag": dag.to_json(),
         "may": dict(rights),
-        "failure": failure,
         "problem": NOTHING_KEPT if kept is None else kept.problem,
         "record": None if record is None else record.to_json(),
     }

@@ -1,7 +1,6 @@
 """What the page asks for: all connectors, and one of them. Only those whose DAG the caller may read are there.
 
-One query for what is kept of the connectors and two for their DAGs, two more for the error of one that failed; neither Kafka
-nor a catalog is asked.
+Two queries for the DAGs, one for what is kept of connectors, two for failed runs; neither Kafka nor a catalog is asked.
 """
 
 from __future__ import annotations
@@ -44,24 +43,23 @@ def connector(name: str, user: Caller, session: SessionDep) -> Response:
     if dag is None:
         raise HTTPException(status.HTTP_404_NOT_FOUND, "There is no such connector, or you may not read its DAG")
     kept = kept_status(session, [name]).get(name)
-    rights = permissions.rights(user, name, session)
-    failure = _failure(session, dag) if rights["records"] else None
-    return _json(summaries.whole(dag, kept, rights, failure))
-
-
-def _failure(session: SessionDep, dag: DagState) -> str | None:
-    """Return the first error of the last run, if that failed; it may quote records, as the tasks' logs do."""
-    if dag.run is None or dag.run.state != "failed":
-        return None
-    tasks = failures(session, {dag.dag_id: dag.run.run_id}).get(dag.dag_id, ())
-    return next((clip(error, _SHOWN) for _, error in tasks if error), None)
+    return _json(summaries.whole(dag, kept, permissions.rights(user, name, session)))
 
 
 def _with_runs(session: SessionDep, user: Caller, dags: dict[str, DagState]) -> dict[str, DagState]:
-    """Return the DAGs that the user may read, with their last runs."""
+    """Return the DAGs that the user may read, with their last runs, and the first error of a run that failed.
+
+    An error may quote records, as the tasks' logs do: those who may not read the logs do not get it.
+    """
     allowed = permissions.readable(user, dags, session)
     runs = last_runs(session, allowed)
-    return {name: replace(dags[name], run=runs.get(name)) for name in allowed}
+    failed = {name: run.run_id for name, run in runs.items() if run.state == "failed"}
+    shown = permissions.with_records(user, failed, session)
+    errors = {
+        name: next((clip(error, _SHOWN) for _, error in tasks if error), None)
+        for name, tasks in failures(session, {name: failed[name] for name in shown}).items()
+    }
+    return {name: replace(dags[name], run=runs.get(name), failure=errors.get(name)) for name in allowed}
 
 
 def _json(content: dict[str, Any]) -> Response:

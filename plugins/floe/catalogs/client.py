@@ -86,8 +86,8 @@ class Tables:
         table = self.load(name)
         if table is None:
             msg = (
-                f"table {name!r} does not exist in catalog {self.connector.catalog.name!r}: create it, or set "
-                "iceberg.tables.auto-create-enabled to true"
+                f"table {name!r} does not exist in catalog {self.connector.catalog.name!r}. Nothing was committed. Create "
+                "it, or set iceberg.tables.auto-create-enabled to true"
             )
             raise TableMissing(msg)
         return table

@@ -1,5 +1,8 @@
 """Mapping of the errors of catalogs, and of the stores behind them, to an answer and to floe's errors."""
 
+import errno
+import os
+import re
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +32,19 @@ from floe.config.secrets.mask import clip, hide
 _SHOWN_CHARACTERS = 300
 _NOT_VALID = (ValidationError, BadRequestError, NotImplementedError)
 _OF_LOGIN = (UnauthorizedError, AuthorizationExpiredError)
+
+_OF_SYSTEM = (
+    errno.ECONNREFUSED,
+    errno.ECONNRESET,
+    errno.EHOSTUNREACH,
+    errno.ENETUNREACH,
+    errno.ETIMEDOUT,
+    errno.ENOSPC,
+)
+_SYSTEM_TEXTS = (*map(os.strerror, _OF_SYSTEM), "Name or service not known", "Temporary failure in name resolution")
+"""What drivers and HTTP clients quote of the system, behind a text of their own."""
+
+_READ_TIMEOUT = re.compile(r"Read timed out\. \(read timeout=([\d.]+)\)")
 
 
 class Answer(Enum):
@@ -160,7 +176,11 @@ def _reason(error: BaseException) -> str:
         end = inner
     if isinstance(end, OSError) and end.strerror:
         return end.strerror
-    return f"{type(error).__name__}: {first_line(error)}"
+    text = str(error)
+    if late := _READ_TIMEOUT.search(text):
+        return f"no answer within {float(late[1]):g} s (timed out)"
+    said = next((said for said in _SYSTEM_TEXTS if said in text), None)
+    return said or f"{type(error).__name__}: {first_line(error)}"
 
 
 def cause_of(error: Exception) -> Exception | None:

@@ -68,8 +68,9 @@ class Cluster(Topics):
         missing = sorted(set(names) - set(topics))
         if missing:
             msg = (
-                f"topic {missing[0]!r} does not exist on {self._brokers}: create it, or correct `topics` in the connector"
+                f"topic {missing[0]!r} does not exist on {self._brokers}"
                 + (f" (also missing: {missing[1:]})" if missing[1:] else "")
+                + ". Nothing was read. Create it, or correct `topics` in the connector"
             )
             raise TopicMissing(msg)
         tps = [TopicPartition(name, p) for name in sorted(topics) for p in topics[name].partitions]

@@ -1,4 +1,4 @@
-"""An error in three short lines: what went wrong, the value, the next step.
+"""An error in a few short lines: what went wrong, the value, the next step.
 
 Airflow shows the end of a failed task's log, and of each line the first characters.
 """
@@ -6,6 +6,7 @@ Airflow shows the end of a failed task's log, and of each line the first charact
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import NamedTuple
 
 from floe.operators.dags.markdown import readable
@@ -20,12 +21,20 @@ _ADVICE = re.compile(
     r"|read|remove|rename|repair|replay|report|reset|restore|run|see|set|start|stop|trigger|undo|unpause|use|wait|write)\b",
     re.IGNORECASE,
 )
+_ITEM = "\n* "
+
+MOST_LINES = (2, 2, 3)
+"""Lines of each of the three; what is longer is cut. The whole text is in the exception above them."""
+
+MAX_ITEMS = 5
+"""Items of a list that are shown, such as the problems of a connector file."""
+
 _NO_VALUE = "The error above tells no more"
 _NO_ADVICE = "Clear this task to run it again; the error above has the whole text."
 
 
 class Brief(NamedTuple):
-    """Three lines of at most ``WIDTH`` characters."""
+    """The three parts of an error, each on one line of any length."""
 
     what: str
     value: str
@@ -36,18 +45,33 @@ class Brief(NamedTuple):
         """Take a message apart: ``what: the value. What state it left. What to do next.``"""
         first, *rest = _SENTENCE.split(readable(message).strip(" :"))
         what, _, detail = first.partition(": ")
-        advice = next((text for text in rest if _ADVICE.match(text)), None)
-        if advice is None and _ADVICE.match(detail):
+        at = next((at for at, text in enumerate(rest) if _ADVICE.match(text)), None)
+        advice, states = ("", rest) if at is None else (" ".join(rest[at:]), rest[:at])
+        if at is None and _ADVICE.match(detail):
             advice, detail = detail, ""
         quoted = _QUOTED.search(what)
-        value = detail or (quoted[0] if quoted else "") or next((text for text in rest if text != advice), _NO_VALUE)
-        return cls(_cut(what.rstrip(".")), _cut(value.rstrip(".")), _cut(advice or _NO_ADVICE))
+        # a name that is shown already says less than what happened to the records
+        value = detail or " ".join(states) or (quoted[0] if quoted else _NO_VALUE)
+        return cls(what.rstrip("."), value.rstrip("."), advice or _NO_ADVICE)
+
+    def lines(self) -> tuple[list[str], ...]:
+        """Return the lines of each part, of at most ``WIDTH`` characters."""
+        return tuple(_wrapped(text, most) for text, most in zip(self, MOST_LINES, strict=True))
 
 
-def _cut(text: str) -> str:
-    """Shorten a text to the width, at a blank where there is one."""
-    if len(text) <= WIDTH:
-        return text
-    head = text[: WIDTH - 1]
-    blank = head.rfind(" ", WIDTH // 2)
-    return f"{head[:blank] if blank > 0 else head}…"
+def short_lines(message: str) -> tuple[str, ...]:
+    """Return the lines of a message: of a :class:`Brief`, with the items of a list in the place of the value."""
+    head, *items = message.split(_ITEM)
+    if not items:
+        what, value, next_step = Brief.of(message).lines()
+        return (*what, *value, *next_step)
+    items[-1], _, rest = items[-1].partition("\n\n")
+    what, _, next_step = Brief.of(f"{head.strip(' :')}. {rest}").lines()
+    listed = [line for item in items[:MAX_ITEMS] for line in _wrapped(f"* {readable(item)}", 1)]
+    more = [f"… and {len(items) - MAX_ITEMS} more, above"] if len(items) > MAX_ITEMS else []
+    return (*what, *listed, *more, *next_step)
+
+
+def _wrapped(text: str, most: int) -> list[str]:
+    """Break a text into lines at blanks; at most so many, of which the last one says that it is cut."""
+    return textwrap.wrap(text, WIDTH, max_lines=most, placeholder="…", break_on_hyphens=False) or [""]

@@ -31,7 +31,7 @@ class Loss:
 
     def __str__(self) -> str:
         if self.now is None:
-            return f"table {self.name!r} ({self.was}), which this connector filled, does not exist any more"
+            return f"table {self.name!r} does not exist any more; this connector filled it ({self.was})"
         return (
             f"table {self.name!r} is another one ({self.now}) than this connector filled ({self.was}), and does not say "
             "which offsets it contains"

@@ -1,5 +1,7 @@
 """The data files of one task for one table, opened with the first rows."""
 
+import errno
+import os
 from typing import Protocol
 
 import pyarrow as pa
@@ -99,7 +101,11 @@ class TargetFiles:
 
     def _message(self, error: OSError) -> str:
         where = self._target.metadata.location if self._target.metadata is not None else self._target.name
+        no_room = os.strerror(errno.ENOSPC)
+        is_full = error.errno == errno.ENOSPC or no_room in str(error)
+        reason = f"{no_room}: the disk is full" if is_full else str(error)
+        advice = "Make room there" if is_full else "Check that Spark's workers may write there and that there is room"
         return (
-            f"data files of table {self._target.name!r} could not be written below {where!r}: {error}. Check that Spark's "
-            "workers may write there and that there is room; nothing was announced."
+            f"data files of table {self._target.name!r} could not be written below {where!r}: {reason}. Nothing was "
+            f"announced. {advice}; the next try reads the same records."
         )

@@ -22,7 +22,7 @@ from tests.support.runs.records import ids
 from tests.support.runs.replays import drop, replay
 
 OTHER = {"iceberg.tables": "db.t, db.other"}
-GONE = r"table 'db\.t' \(.*\), which this connector filled, does not exist any more.*dropped_tables="
+GONE = r"table 'db\.t' does not exist any more; this connector filled it \(.*dropped_tables="
 
 
 def filled(pipeline: MakePipeline, count: int = 20, **more: Any) -> Pipeline:

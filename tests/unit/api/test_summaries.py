@@ -75,8 +75,8 @@ def test_brief_measures_as_the_record_does() -> None:
 
 
 def test_whole_has_the_error_of_the_last_run() -> None:
-    assert summaries.whole(DAG, None, RIGHTS, "write failed")["failure"] == "write failed"
-    assert summaries.whole(DAG, None, RIGHTS)["failure"] is None
+    assert summaries.whole(replace(DAG, failure="write failed"), None, RIGHTS)["dag"]["failure"] == "write failed"
+    assert summaries.whole(DAG, None, RIGHTS)["dag"]["failure"] is None
 
 
 @pytest.mark.parametrize("kept", [None, KeptStatus(None, "this is no status record")])

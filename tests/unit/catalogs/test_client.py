@@ -11,6 +11,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType, TimestampType
 
 from floe.catalogs.client import Tables
+from floe.catalogs.errors import CatalogErrors
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableUnsuitable
 from floe.config import Connector, Properties
 from floe.config.sections.catalog import CatalogSpec
@@ -248,3 +249,20 @@ def test_listed_is_none_where_listing_is_not_permitted(
     monkeypatch.setattr(opened.catalog, "list_namespaces", refuse)
     assert opened.listed(["a.t1"]) is None
     assert "no list for you" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (
+            RuntimeError('(psycopg.OperationalError) connection to server at "db", port 5432 failed: Connection refused'),
+            "could not open it: Connection refused.",
+        ),
+        (TimeoutError("Read timed out. (read timeout=300.0)"), "could not open it: no answer within 300 s (timed out)."),
+        (RuntimeError("odd\nstate"), "could not open it: RuntimeError: odd."),
+    ],
+)  # fmt: skip
+def test_unreachable_catalog_names_the_system_error(error: Exception, reason: str) -> None:
+    with pytest.raises(CatalogUnreachable) as caught, CatalogErrors("pg", lambda: "").during("open it"):
+        raise error
+    assert str(caught.value).startswith(f"{reason} Check that catalog 'pg' is up.")

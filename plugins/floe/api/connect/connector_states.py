@@ -45,7 +45,7 @@ class States:
         dags = {name: dag for name, dag in dag_states(session, only).items() if name in names}
         runs = last_runs(session, dags)
         failed = {name: run.run_id for name, run in runs.items() if run.state == "failed"}
-        return cls(dags, runs, marks(session, only), _traces(session, failed))
+        return cls(dags, runs, marks(session, only), traces(session, failed))
 
     def of(self, known: KnownConnector) -> tuple[str, str | None, str, str | None]:
         """Return the state of a connector, its trace, the state of its tasks, and theirs."""
@@ -104,7 +104,7 @@ def _entry(state: str, trace: str | None) -> dict[str, Any]:
     return entry if trace is None else {**entry, "trace": trace}
 
 
-def _traces(session: Session, failed: Mapping[str, str]) -> dict[str, str]:
+def traces(session: Session, failed: Mapping[str, str]) -> dict[str, str]:
     """Return what the failed tasks of runs left; where one left nothing, which task it is and where its log is."""
     tasks = failures(session, failed)
     return {

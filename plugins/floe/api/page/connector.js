@@ -39,12 +39,10 @@ function kept(answer, record, replay) {
   ];
 }
 
-function troubles({ name: own, state, dag, problem, failure, record }) {
+function troubles({ name: own, state, dag, problem, record }) {
   const found = [];
-  if (state === "broken") found.push(notice("bad", el("p", {}, "The connector file has errors. ", link("Its DAG's docs list them", own), ".")));
-  if (state === "failed") {
-    found.push(notice("bad", el("p", {}, "The last run failed. ", link("Open the run", own, dag.run.run_id), "."), failure && el("p", {}, name(failure, 2000))));
-  }
+  if (state === "broken") found.push(notice("bad", el("p", {}, "The connector file has errors. ", link("Its DAG's docs list them", own), "."), said(dag)));
+  if (state === "failed") found.push(notice("bad", el("p", {}, "The last run failed. ", link("Open the run", own, dag.run.run_id), "."), said(dag)));
   if (problem) found.push(notice("warn", el("p", {}, name(problem, 600))));
   if (!record) return found;
   const { status } = record;
@@ -60,6 +58,11 @@ function troubles({ name: own, state, dag, problem, failure, record }) {
     found.push(notice("bad", el("p", {}, `Retention removes unread records in ${duration(record.seconds_until_lost)}.`)));
   }
   return found;
+}
+
+/** What the first failed task of the last run says. */
+function said(dag) {
+  return dag.failure && el("p", {}, name(dag.failure, 2000));
 }
 
 function facts({ name: own, dag, record }) {

@@ -121,8 +121,9 @@ function connectorCell(line) {
   ];
 }
 
-function problemCell({ state, status, problem }) {
+function problemCell({ state, status, problem, dag }) {
   if (state === "broken") return el("span", { class: "bad-text" }, "The connector file has errors.");
+  if (state === "failed" && dag.failure) return el("span", { class: "bad-text" }, shown(dag.failure, 160));
   if (problem) return el("span", { class: "warn-text" }, shown(problem, 110));
   const texts = [...status.problems];
   if (status.backlog > 0) texts.unshift(`A table is behind by ${counted(status.backlog, "record")}.`);

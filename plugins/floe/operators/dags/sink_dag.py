@@ -60,6 +60,8 @@ def default_args(settings: DagSettings = PLAIN) -> dict[str, Any]:
         "retry_delay": timedelta(milliseconds=settings.retry_delay_ms),
         "retry_policy": retry_policy(),
         "priority_weight": settings.priority_weight,
+        # where tasks of many connectors wait for few slots: a commit goes before writes, and both before new plans
+        "weight_rule": "upstream",
         "execution_timeout": _time(settings.task_timeout_ms),
         "on_failure_callback": say_failure,
         "on_retry_callback": say_failure,

@@ -45,6 +45,16 @@ def test_tasks_of_a_failed_run_have_its_error(one: Site) -> None:
     assert [task["trace"] for task in status(one)["tasks"]] == ["write: 2 of the 50 records cannot become rows"] * 2
 
 
+def test_page_says_why_the_last_run_failed(one: Site) -> None:
+    one.add_run(
+        "one", "failed", {"plan": "success", "write": "failed", "commit": "failed"}, {"write": "bad", "commit": "bad"}
+    )
+    lines = one.client("/floe").get("/view/connectors").json()["connectors"]
+    assert [(line["state"], line["dag"]["failure"]) for line in lines] == [("failed", "write: bad")]
+    one.add_run("one", "success", {"plan": "success"})
+    assert one.client("/floe").get("/view/connectors/one").json()["dag"]["failure"] is None
+
+
 def test_failed_task_without_an_error_names_its_log(one: Site) -> None:
     run = one.add_run("one", "failed", {"plan": "failed"})
     assert status(one)["tasks"][0]["trace"] == f"plan: see the log of this task in run {run} of the DAG one"

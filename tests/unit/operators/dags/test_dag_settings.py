@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -78,6 +79,13 @@ def test_dags_without_keys_have_floes_defaults() -> None:
     task = sink.get_task("plan")
     assert (task.owner, task.pool, task.retries, task.retry_delay) == ("floe", "default_pool", 2, 10 * SECOND)
     assert sink.get_task("write").execution_timeout is None
+
+
+def test_commits_go_before_writes_and_plans_of_other_runs() -> None:
+    for dag in dags():
+        stored = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+        weights = {task.task_id: task.weight_rule.get_weight(SimpleNamespace(task=task)) for task in stored.tasks}
+        assert weights["plan"] < weights["write"] < weights["commit"]
 
 
 def test_more_retries_than_the_commits_own_are_the_commits_too() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from floe.config import parse_connector
-from floe.operators.brief import WIDTH, Brief
+from floe.operators.brief import WIDTH, short_lines
 from floe.operators.dags.markdown import markdown, readable
 from floe.operators.dags.replay_dag import replay_dag
 from floe.operators.dags.sink_dag import sink_dag
@@ -30,6 +30,6 @@ def test_docs_of_a_good_connector_show_what_it_says() -> None:
 
 @pytest.mark.parametrize("text", ["a\x1b[2Kb", "a\u202eb", "a\udcffb", "a\x00b", "a\u2028b\r\nc", "\x07"])
 def test_no_text_moves_the_cursor_or_ends_a_line(text: str) -> None:
-    for shown in (readable(text), markdown(text), *Brief.of(f"Topic {text!s} is wrong: {text}. Drop {text}.")):
+    for shown in (readable(text), markdown(text), *short_lines(f"Topic {text!s} is wrong: {text}. Drop {text}.")):
         assert shown.isprintable() and shown.encode()
         assert len(shown) <= WIDTH

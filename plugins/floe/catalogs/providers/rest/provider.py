@@ -58,7 +58,7 @@ class RestProvider(PlainProvider):
                 f"catalog {name!r} does not do what is asked: {first_line(error)}. Use another catalog, or do it there"
             )
         if isinstance(error, NoSuchNamespaceError) or _is_of_answer(error):
-            return f"catalog {name!r}: {first_line(error)}. {_CHECK}"
+            return f"catalog {name!r} cannot be used: {first_line(error)}. {_CHECK}"
         return None
 
 
