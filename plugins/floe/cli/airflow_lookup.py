@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from floe.cli.exceptions import NotLookedUp
+from floe.cli.exceptions import NotLookedUp, NotUsable
 from floe.config.connection_fields import ConnectionFields
 from floe.config.secrets.mask import hide, learn
 
@@ -27,7 +27,9 @@ def connection(conn_id: str) -> ConnectionFields:
     text = os.environ.get(_CONNECTION + conn_id.upper())
     if text is not None and text.lstrip().startswith("{"):
         return _from_json(conn_id, text)
-    _check_airflow(f"the Airflow connection {conn_id!r}")
+    _check_airflow(
+        f"the Airflow connection {conn_id!r}", "" if text is None else f", and {_CONNECTION}… is not in JSON"
+    )
     from airflow.models import Connection
 
     found = _asked(f"the Airflow connection {conn_id!r}", lambda: Connection.get_connection_from_secrets(conn_id))
@@ -60,12 +62,12 @@ def is_configured(environ: Mapping[str, str]) -> bool:
     return "AIRFLOW_HOME" in environ or "AIRFLOW_CONFIG" in environ or (home / "airflow.cfg").is_file()
 
 
-def _check_airflow(what: str) -> None:
+def _check_airflow(what: str, also: str = "") -> None:
     if importlib.util.find_spec("airflow") is None:
-        msg = f"{what} was not looked up, as this Python has no Airflow"
+        msg = f"{what} was not looked up, as this Python has no Airflow{also}"
         raise NotLookedUp(msg)
     if not is_configured(os.environ):
-        msg = f"{what} was not looked up, as no Airflow is configured here (AIRFLOW_HOME)"
+        msg = f"{what} was not looked up, as no Airflow is configured here (AIRFLOW_HOME){also}"
         raise NotLookedUp(msg)
 
 
@@ -76,8 +78,8 @@ def _asked(what: str, ask: Callable[[], Any]) -> Any:
     except Exception as error:  # noqa: BLE001 - stores of all kinds are asked; it is named
         if type(error).__name__ == "AirflowNotFoundException":
             msg = f"{what} is neither in Airflow's environment nor in its secrets backends nor in its database"
-        else:
-            msg = f"{what} was not looked up: {hide(f'{type(error).__name__}: {error}').partition(chr(10))[0][:300]}"
+            raise NotUsable(msg) from None
+        msg = f"{what} was not looked up: {hide(f'{type(error).__name__}: {error}').partition(chr(10))[0][:300]}"
         raise NotLookedUp(msg) from None
 
 
@@ -92,10 +94,10 @@ def _from_json(conn_id: str, text: str) -> ConnectionFields:
         number = None if port in (None, "") else int(port)
     except (ValueError, TypeError, AttributeError, RecursionError):
         msg = f"{_CONNECTION}{conn_id.upper()} is no connection in JSON"
-        raise NotLookedUp(msg) from None
+        raise NotUsable(msg) from None
     if not isinstance(extra, dict):
         msg = f"the extra in {_CONNECTION}{conn_id.upper()} is no object"
-        raise NotLookedUp(msg)
+        raise NotUsable(msg)
     return _kept(ConnectionFields(conn_id, port=number, extra=extra, **texts))
 
 

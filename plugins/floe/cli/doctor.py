@@ -17,6 +17,8 @@ _MARKS = {Level.OK: "✓", Level.NOT_CHECKED: "–", Level.WARNING: "!", Level.P
 _ASCII = {Level.OK: "ok", Level.NOT_CHECKED: "--", Level.WARNING: "!!", Level.PROBLEM: "XX"}
 _QUIET = (Level.WARNING, Level.PROBLEM)
 _NAME_WIDTH = 13
+LOOK_UP_SECONDS = 25.0
+"""For Airflow's connections and variables, whose database or secrets backend may not answer."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -63,11 +65,18 @@ def _findings(file: ConnectorFile, *, write: bool) -> Iterator[Finding]:
     if file.connector is None:
         error = file.error
         text = "the file contains no connector" if error is None else with_code(str(error), error.code)
-        yield Finding("file", Level.PROBLEM, hide(text), "correct the connector file").cleaned()
+        yield Finding("file", Level.PROBLEM, hide(text), "correct that file").cleaned()
         return
     yield Finding("file", Level.OK, f"{file.path} is a connector")
-    from floe.cli.settings import look_up
+    from floe.cli.settings import look_up_within
     from floe.doctor.diagnosis import diagnose
 
-    found = look_up(file.connector)
-    yield from diagnose(found.connector, found.settings, write=write, spark=found.spark, unknown=found.unknown)
+    found = look_up_within(LOOK_UP_SECONDS, file.connector)
+    yield from diagnose(
+        found.connector,
+        found.settings,
+        write=write,
+        spark=found.spark,
+        unknown=found.unknown,
+        unusable=found.unusable,
+    )

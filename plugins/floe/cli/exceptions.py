@@ -6,4 +6,8 @@ class UsageError(ValueError):
 
 
 class NotLookedUp(LookupError):
-    """An Airflow connection or variable could not be looked up, or does not exist; the message says why."""
+    """An Airflow connection or variable could not be looked up from here; the message says why."""
+
+
+class NotUsable(NotLookedUp):
+    """An Airflow connection or variable does not exist, or is none: a run would not find it either."""

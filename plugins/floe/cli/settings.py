@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, get_args
 
 from floe.cli.airflow_lookup import connection, connection_field, variable
-from floe.cli.exceptions import NotLookedUp
+from floe.cli.exceptions import NotLookedUp, NotUsable
 from floe.config import Connector
 from floe.config.connection_fields import ConnectionFields
 from floe.config.exceptions import ConfigError
@@ -27,6 +29,7 @@ from floe.doctor.case import Part
 from floe.kafka.exceptions import KafkaMisconfigured
 from floe.kafka.layers import Shared
 from floe.kafka.settings import KafkaSettings
+from floe.side_by_side import side_by_side
 
 _PARTS: tuple[tuple[str, Part], ...] = (
     ("iceberg.catalog.", "catalog"),
@@ -41,13 +44,32 @@ _PARTS: tuple[tuple[str, Part], ...] = (
 class Surroundings:
     """A connector with values in the place of references, and the settings of its clients; None where not known.
 
-    ``unknown``: by part, what could not be looked up.
+    ``unknown``: by part, what could not be looked up. ``unusable``: by part, what does not exist or cannot be used.
     """
 
     connector: Connector
     settings: KafkaSettings | None = field(default=None, repr=False)
     spark: ConnectionFields | None = None
     unknown: dict[Part, str] = field(default_factory=dict)
+    unusable: dict[Part, str] = field(default_factory=dict)
+
+    def lacks(self, part: Part) -> bool:
+        """Whether something of a part is not known."""
+        return part in self.unknown or part in self.unusable
+
+    def note(self, part: Part, error: Exception) -> None:
+        """Keep why a part is not known; the first reason counts."""
+        if not self.lacks(part):
+            is_far = isinstance(error, NotLookedUp) and not isinstance(error, NotUsable)
+            (self.unknown if is_far else self.unusable)[part] = str(error)
+
+
+def look_up_within(seconds: float, connector: Connector) -> Surroundings:
+    """Look up all that a connector refers to, no longer than that: then nothing is known. Raises nothing."""
+    for _, found in side_by_side({"": partial(look_up, connector)}, 1, time.monotonic() + seconds):
+        return found
+    why = f"Airflow's database or secrets backend did not answer within {seconds:g} s"
+    return Surroundings(connector, unusable=dict.fromkeys(get_args(Part), why))
 
 
 def look_up(connector: Connector) -> Surroundings:
@@ -58,12 +80,12 @@ def look_up(connector: Connector) -> Surroundings:
     resolver = Resolver(operator.providers, ProviderContext(os.environ, connection_field, variable))
     _resolve(found, resolver)
     _with_connections(found)
-    if "kafka" not in found.unknown:
+    if not found.lacks("kafka"):
         _with_kafka(found, operator, resolver)
     try:
         found.spark = connection(connector.spark_conn_id)
     except NotLookedUp as error:
-        found.unknown["spark"] = str(error)
+        found.note("spark", error)
     return found
 
 
@@ -75,10 +97,10 @@ def _resolve(found: Surroundings, resolver: Resolver) -> None:
         try:
             resolved = resolver.resolve({key: text})
         except NotLookedUp as error:
-            _is_unknown(found, key, f"{key}: {error}")
+            _note(found, key, type(error)(f"{key}: {error}"))
             continue
         if resolved.problems:
-            _is_unknown(found, key, resolved.problems[0])
+            _note(found, key, NotUsable(resolved.problems[0]))
         learn({f"{number}.secret": value for number, value in enumerate(resolved.secrets)})
         learn(resolved.values)
         values |= resolved.values
@@ -88,29 +110,29 @@ def _resolve(found: Surroundings, resolver: Resolver) -> None:
         made = parse_connector({**found.connector.properties, **values}, narrowed=True)
     except ConfigError as error:
         for key in values:
-            _is_unknown(found, key, f"{key}: {error}")
+            _note(found, key, NotUsable(f"{key}: {error}"))
         return
     found.connector = replace(made, references=Properties(texts))
 
 
-def _is_unknown(found: Surroundings, key: str, why: str) -> None:
+def _note(found: Surroundings, key: str, error: NotLookedUp) -> None:
     part = next((part for prefix, part in _PARTS if key.startswith(prefix)), None)
     if part is not None:
-        found.unknown.setdefault(part, why)
+        found.note(part, error)
 
 
 def _with_connections(found: Surroundings) -> None:
     """Add what Airflow connections say of registry, catalog and AWS."""
-    if "registry" not in found.unknown:
+    if not found.lacks("registry"):
         try:
             found.connector, _ = with_registry(found.connector, _registry_connection, learn)
         except (NotLookedUp, ConfigError) as error:
-            found.unknown["registry"] = str(error)
-    if "catalog" not in found.unknown:
+            found.note("registry", error)
+    if not found.lacks("catalog"):
         try:
             found.connector, _ = with_catalog(found.connector, lambda conn_id, _: connection(conn_id), learn)
         except (NotLookedUp, ConfigError) as error:
-            found.unknown["catalog"] = str(error)
+            found.note("catalog", error)
 
 
 def _registry_connection(conn_id: str) -> RegistryConnection:
@@ -119,11 +141,11 @@ def _registry_connection(conn_id: str) -> RegistryConnection:
 
 def _with_kafka(found: Surroundings, operator: OperatorSettings, resolver: Resolver) -> None:
     """Put worker file, Airflow connection and the connector's keys together; brokers may be in any of them."""
-    why, extra = "", None
+    missing, extra = None, None
     try:
         extra = connection(found.connector.kafka_conn_id).extra
     except NotLookedUp as error:
-        why = str(error)
+        missing = error
 
     def resolve(settings: Mapping[str, str]) -> Mapping[str, str]:
         return _resolved(settings, resolver)
@@ -132,7 +154,7 @@ def _with_kafka(found: Surroundings, operator: OperatorSettings, resolver: Resol
     try:
         found.settings = KafkaSettings.over(shared, found.connector)
     except (NotLookedUp, ConfigError, KafkaMisconfigured) as error:
-        found.unknown["kafka"] = why or str(error)
+        found.note("kafka", missing or error)
         return
     learn(found.settings.secrets)
 

@@ -56,7 +56,8 @@ def _status(file: ConnectorFile, options: argparse.Namespace) -> Any:
     from floe.status.reader import collect, latest
 
     found = look_up(file.connector)
-    whys = tuple(why for part, why in found.unknown.items() if part in ("kafka", "catalog"))
+    lacking = {**found.unknown, **found.unusable}
+    whys = tuple(why for part, why in lacking.items() if part in ("kafka", "catalog"))
     if found.settings is None:
         status = latest(found.connector, commits=options.commits)
     else:

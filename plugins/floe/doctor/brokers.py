@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
-from floe.doctor.addresses import named, servers_of, unreachable_ones
 from floe.doctor.case import Case
 from floe.doctor.finding import About, Finding
+from floe.doctor.network.addresses import MAX_SECONDS, ask_all, named, servers_of, unreachable
+from floe.doctor.network.listener import Spoken, listener_at
 from floe.kafka.access import login_of
 from floe.kafka.admin import Cluster
 
 PORT = 9092
 MAX_BROKERS = 20
 _CONNECTION = ("bootstrap.", "metadata.broker.list", "security.", "sasl.", "ssl.", "client.dns.")
+_VERIFICATION, _IDENTIFICATION = "enable.ssl.certificate.verification", "ssl.endpoint.identification.algorithm"
 
 
 class Side(NamedTuple):
@@ -22,49 +26,95 @@ class Side(NamedTuple):
     whose: str
     conf: Mapping[str, Any]
     cluster: Cluster
+    origin: str
+
+    def faults(self, servers: Sequence[tuple[str, int]]) -> dict[str, Fault | None]:
+        """Ask all servers at once; return what is wrong with each, None for those that are as they have to be."""
+        answers = ask_all(servers, partial(fault_at, self.conf, self.origin))
+        late = Fault(f"has not answered within {MAX_SECONDS:g} s", _correct("bootstrap.servers", self.origin))
+        return {name: late if answer is None else answer.fault for name, answer in answers.items()}
+
+
+class Fault(NamedTuple):
+    """What is wrong with a server, and what to do."""
+
+    text: str
+    remedy: str
+
+
+class Answer(NamedTuple):
+    """What was found out about a server."""
+
+    fault: Fault | None
 
 
 def sides(case: Case) -> list[Side]:
     """Return the connector's clients; one where both connect in the same way."""
     source, control = case.kafka.source, case.kafka.control
     if _connection(source) == _connection(control):
-        return [Side("", source, case.source)]
-    return [Side(" of the topics", source, case.source), Side(" of the control topic", control, case.control)]
+        return [Side("", source, case.source, case.kafka.origin)]
+    return [
+        Side(" of the topics", source, case.source, case.kafka.origin),
+        Side(" of the control topic", control, case.control, case.kafka.origin),
+    ]
+
+
+def fault_at(conf: Mapping[str, Any], origin: str, host: str, port: int) -> Answer:
+    """Connect as a client with these settings does, up to the login; return what is wrong. ``origin``: of the settings."""
+    if (why := unreachable(host, port)) is not None:
+        return Answer(Fault(f"cannot be reached: {why}", _correct("bootstrap.servers", origin)))
+    protocol = str(conf.get("security.protocol") or "plaintext").strip().upper()
+    tls = protocol.endswith("SSL")
+    found = listener_at(host, port, tls=tls)
+    if found.spoken is not (Spoken.TLS if tls else Spoken.KAFKA):
+        text = f"{found.spoken.value}, and security.protocol is {protocol}"
+        return Answer(Fault(text, _correct("security.protocol, or the port in bootstrap.servers,", origin)))
+    if found.certificate is None or str(conf.get(_VERIFICATION, "true")).strip().lower() == "false":
+        return Answer(None)
+    certificate = found.certificate
+    if str(conf.get(_IDENTIFICATION, "https")).strip().lower() == "none":
+        certificate = certificate._replace(names=())
+    text = certificate.fault(host, datetime.now(UTC)) or ""
+    return Answer(Fault(text, "give the broker a valid one, for the host that clients connect to") if text else None)
+
+
+def _correct(what: str, origin: str) -> str:
+    return f"correct {what} in {origin}, or start the broker and open its port"
 
 
 def find_addresses(case: Case, about: About) -> Iterator[Finding]:
     """Connect to each address in ``bootstrap.servers``."""
     for side in sides(case):
         servers = list(servers_of(str(side.conf.get("bootstrap.servers", "")), PORT))[:MAX_BROKERS]
-        failed = unreachable_ones(servers)
-        answering = [name for name in (named(*server) for server in servers) if name not in failed]
-        remedy = f"correct bootstrap.servers in {case.kafka.origin}, or start the broker and open its port"
+        found = side.faults(servers)
+        answering = [name for name, fault in found.items() if fault is None]
         if answering:
             yield about.ok(f"{', '.join(answering)}{side.whose} can be reached")
-        for name, why in failed.items():
-            text = f"{name}{side.whose} cannot be reached: {why}"
-            yield about.warning(text, f"{remedy}; the others answer") if answering else about.problem(text, remedy)
+        for name, fault in found.items():
+            if fault is not None:
+                made = partial(about.warning if answering else about.problem, f"{name}{side.whose} {fault.text}")
+                yield made(f"{fault.remedy}; the others answer" if answering else fault.remedy)
 
 
 def find_login(case: Case, about: About) -> Iterator[Finding]:
     """Ask for the cluster's id, which needs TLS and login."""
     for side in sides(case):
-        cluster_id = side.cluster.cluster_id()
+        cluster_id = side.cluster.announced().cluster_id
         yield about.ok(f"cluster {cluster_id!r}{side.whose} lets {login_of(side.conf)} in")
 
 
 def find_listeners(case: Case, about: About) -> Iterator[Finding]:
     """Connect to the addresses that the brokers announce: clients use those after the first request."""
     for side in sides(case):
-        servers = [server for _, server in sorted(side.cluster.brokers().items())]
-        failed = unreachable_ones(servers[:MAX_BROKERS])
-        for name, why in failed.items():
+        servers = [server for _, server in sorted(side.cluster.announced().brokers.items())][:MAX_BROKERS]
+        faults = {name: fault for name, fault in side.faults(servers).items() if fault is not None}
+        for name, fault in faults.items():
             yield about.problem(
-                f"a broker{side.whose} announces {name}, which cannot be reached from here: {why}",
+                f"a broker{side.whose} announces {name}, which from here {fault.text}",
                 "set its advertised.listeners to an address that Airflow's and Spark's workers reach, or open that port",
             )
-        if not failed:
-            shown = ", ".join(named(*server) for server in servers[:MAX_BROKERS])
+        if not faults:
+            shown = ", ".join(named(*server) for server in servers)
             yield about.ok(f"the announced addresses{side.whose} can be reached: {shown}")
 
 

@@ -32,7 +32,8 @@ class Case:
     """One connector to be diagnosed.
 
     ``settings`` and ``spark`` are None where they could not be looked up. ``unknown``: the parts of which something could not
-    be looked up, and why: they are not checked. ``write``: probes may be written, and are removed. ``clocks``: filled by
+    be looked up, and why: they are not checked. ``unusable``: those of which something is missing or wrong, and what:
+    a problem. ``write``: probes may be written, and are removed. ``clocks``: filled by
     checks that ask servers. ``failed``: the checks so far that found a problem, or were not run for one.
     """
 
@@ -41,6 +42,7 @@ class Case:
     write: bool = False
     spark: ConnectionFields | None = None
     unknown: Mapping[Part, str] = field(default_factory=dict)
+    unusable: Mapping[Part, str] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     clocks: list[Clock] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)

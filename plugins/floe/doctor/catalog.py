@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from floe.config.report import counted
 from floe.doctor.case import Case
 from floe.doctor.finding import About, Finding
 from floe.status.catalog_probe import probe_catalog
@@ -26,7 +27,9 @@ def find_catalog(case: Case, about: About) -> Iterator[Finding]:
         case.tables.names()
         yield about.ok(f"catalog {spec.name!r} ({spec.type}) answers; records name its tables")
         return
-    yield about.ok(f"catalog {spec.name!r} ({spec.type}) answers and has {len(found)} of {len(names)} tables")
+    yield about.ok(
+        f"catalog {spec.name!r} ({spec.type}) answers and has {len(found)} of {counted(len(names), 'table')}"
+    )
 
 
 def find_commits(case: Case, about: About) -> Iterator[Finding]:

@@ -3,45 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
-from datetime import UTC, datetime
 
-from floe.doctor.case import Case, Clock
+from floe.doctor.case import Case
 from floe.doctor.finding import About, Finding
-from floe.kafka.exceptions import KafkaError
-from floe.model.ranges import TopicPartition
 
 MAX_SECONDS = 30
 REMEDY = "synchronize the clocks (NTP) of this machine and of the servers: commit times and time windows come from them"
 
 
 def find_clocks(case: Case, about: About) -> Iterator[Finding]:
-    """Compare this machine's time with what servers gave.
+    """Compare this machine's time with what servers gave when they were asked.
 
-    Brokers say their time by the marker that ends a transaction: the aborted one of this diagnosis has just ended. Another
-    writer's record may be newer, so a broker that is behind is found, and one that is ahead is either it or that writer.
+    Brokers say their time by the marker that ended the transaction of this diagnosis. Another writer's record may be newer,
+    so a broker that is behind is found, and one that is ahead is either it or that writer.
     """
-    clocks = list(case.clocks)
-    if case.settings is not None and case.write and "login" not in case.failed:
-        with suppress(KafkaError):  # why they do not answer is said by the check of the brokers
-            clocks += _of_brokers(case)
-    for clock in clocks:
+    for clock in {one.where: one for one in case.clocks}.values():
         behind = (clock.here - clock.there).total_seconds()
         if abs(behind) > MAX_SECONDS:
             how = f"{abs(behind):,.0f} s {'behind' if behind > 0 else 'ahead of'}"
             yield about.warning(f"the clock of {clock.where} is {how} this machine's", REMEDY)
         else:
             yield about.ok(f"the clock of {clock.where} agrees with this machine's within {MAX_SECONDS} s")
-    if not clocks:
+    if not case.clocks:
         yield about.not_checked("no server gave its time")
-
-
-def _of_brokers(case: Case) -> list[Clock]:
-    name = case.connector.control_topic
-    found = case.control.topics([name])
-    if name not in found:
-        return []
-    newest = max(case.control.newest_timestamps(TopicPartition(name, one) for one in found[name].partitions).values())
-    here = datetime.now(UTC)
-    # of a broker that gives no time of markers, nothing is known
-    return [Clock("the brokers", datetime.fromtimestamp(newest / 1000, UTC), here)] if newest > 0 else []

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 
 from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]
 
-from floe.doctor.case import Case
+from floe.doctor.case import Case, Clock
 from floe.doctor.finding import About, Finding
+from floe.exceptions import with_code
+from floe.kafka.access import NotPermitted
 from floe.kafka.exceptions import KafkaMisconfigured
 from floe.kafka.transactions import ControlRecord, TransactionalProducer
+from floe.model.ranges import TopicPartition
 
 SHORT_RETENTION_MS = 24 * 3_600_000
+SMALL_RECORD_BYTES, SMALL_LOG_BYTES = 1_000_000, 100 * 1024**2
 _PROBE = ControlRecord(b"probe of floe doctor", [("floe-doctor", b"1")])
 
 
 def find_control_topic(case: Case, about: About) -> Iterator[Finding]:
     """Look at the topic's cleanup policy, its retention and its ACLs."""
     name = case.connector.control_topic
+    denied = _denied(case, name)
+    for word, title in denied.items():
+        yield about.problem(f"control topic {name!r} may not be {word}", f"grant {title} on topic {name!r}")
+    if len(denied) > 1:
+        return  # a client without any right may not describe it
     if not case.control.topics([name]):
         yield about.warning(
             f"control topic {name!r} does not exist yet",
@@ -26,29 +36,33 @@ def find_control_topic(case: Case, about: About) -> Iterator[Finding]:
         )
         return
     try:
-        yield _kept(about, name, case.control.configuration(name))
+        configuration = case.control.configuration(name)
+        yield _kept(about, name, configuration)
+        yield from _limits(about, name, configuration)
     except KafkaMisconfigured as error:
         yield about.problem(
             str(error), f"grant DescribeConfigs on topic {name!r}: each run looks at its cleanup.policy"
         )
-    for operation, word in ((AclOperation.READ, "read"), (AclOperation.WRITE, "written")):
-        if case.control.without_right([name], operation):
-            title = operation.name.capitalize()
-            yield about.problem(f"control topic {name!r} may not be {word}", f"grant {title} on topic {name!r}")
 
 
 def find_transactions(case: Case, about: About) -> Iterator[Finding]:
     """Write to the control topic in a transaction that is aborted, by a transactional id of the doctor's own."""
     name = case.connector.control_topic
-    transactional_id = f"{case.connector.transactional_prefix}floe-{case.connector.name}-doctor"
+    prefix = f"{case.connector.transactional_prefix}floe-{case.connector.name}-"
     if not case.write:
         yield about.not_checked("nothing is written with --read-only")
     elif not case.control.topics([name]):
         yield about.not_checked(f"control topic {name!r} does not exist yet")
     else:
-        producer = TransactionalProducer.open(case.kafka, transactional_id)
-        producer.rehearse(name, case.connector.group_id, _PROBE)
+        try:
+            producer = TransactionalProducer.open(case.kafka, f"{prefix}doctor")
+            producer.rehearse(name, case.connector.group_id, _PROBE)
+        except NotPermitted as error:
+            remedy = f"grant Write on the TransactionalIds that begin with {prefix!r}"
+            yield about.problem(with_code(str(error), error.code), remedy)
+            return
         yield about.ok(f"a transaction on {name!r} was written and aborted")
+        case.clocks += _clock_of_brokers(case, name)
 
 
 def find_dead_letter_topic(case: Case, about: About) -> Iterator[Finding]:
@@ -57,20 +71,52 @@ def find_dead_letter_topic(case: Case, about: About) -> Iterator[Finding]:
     if name is None:
         yield about.ok("the connector has no dead-letter topic")
         return
+    if case.control.without_right([name], AclOperation.WRITE):
+        yield about.problem(f"dead-letter topic {name!r} may not be written", f"grant Write on topic {name!r}")
+        return
     if not case.control.topics([name]):
         remedy = (
             "the first dead letter creates it, if the brokers let it; otherwise create it with cleanup.policy=delete"
         )
         yield about.warning(f"dead-letter topic {name!r} does not exist yet", remedy)
         return
-    if case.control.without_right([name], AclOperation.WRITE):
-        yield about.problem(f"dead-letter topic {name!r} may not be written", f"grant Write on topic {name!r}")
-        return
     with suppress(KafkaMisconfigured):  # dead letters are only written: no further permission is required
         if "compact" in case.control.configuration(name).get("cleanup.policy", ""):
             yield about.problem(f"dead-letter topic {name!r} is compacted", "set cleanup.policy=delete on it")
             return
     yield about.ok(f"dead-letter topic {name!r} may be written")
+
+
+def _denied(case: Case, name: str) -> dict[str, str]:
+    """Return what this client may not do with the topic, and the ACL for it."""
+    wanted = ((AclOperation.READ, "read"), (AclOperation.WRITE, "written"))
+    return {
+        word: operation.name.capitalize() for operation, word in wanted if case.control.without_right([name], operation)
+    }
+
+
+def _clock_of_brokers(case: Case, topic: str) -> list[Clock]:
+    """Return the brokers' time, by the marker that has just ended a transaction."""
+    found = case.control.topics([topic])[topic]
+    newest = max(case.control.newest_timestamps(TopicPartition(topic, one) for one in found.partitions).values())
+    here = datetime.now(UTC)
+    # of a broker that gives no time of markers, nothing is known
+    return [Clock("the brokers", datetime.fromtimestamp(newest / 1000, UTC), here)] if newest > 0 else []
+
+
+def _limits(about: About, name: str, configuration: dict[str, str]) -> Iterator[Finding]:
+    """Yield what refuses a large announcement, and what removes an early one."""
+    size, kept = (configuration.get(key, "") for key in ("max.message.bytes", "retention.bytes"))
+    if size.isdecimal() and int(size) < SMALL_RECORD_BYTES:
+        yield about.warning(
+            f"control topic {name!r} takes records of at most {int(size):,} bytes",
+            "increase its max.message.bytes to 1048588, the default: a run with many files is refused otherwise",
+        )
+    if kept.isdecimal() and int(kept) < SMALL_LOG_BYTES:
+        yield about.warning(
+            f"control topic {name!r} keeps at most {int(kept):,} bytes of each partition",
+            "set its retention.bytes to -1: events that are removed early are not found by a run that is repeated",
+        )
 
 
 def _kept(about: About, name: str, configuration: dict[str, str]) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
@@ -16,6 +17,7 @@ from floe.doctor import (
     control_topic,
     disks,
     group,
+    java,
     packages,
     registry,
     spark,
@@ -26,14 +28,17 @@ from floe.doctor.case import Case, Part
 from floe.doctor.check import Check
 from floe.doctor.finding import About, Finding, Level
 from floe.kafka.settings import KafkaSettings
+from floe.status.catalog_probe import PREFIX
 
 _SERVERS = "check bootstrap.servers and the login in the Airflow connection, and that the brokers run"
-_BROKERS, _CATALOG = ("brokers", "login"), ("catalog",)
+_LOGIN, _BROKERS, _CATALOG = ("brokers", "login"), ("brokers", "login", "listeners"), ("catalog",)
+TOTAL_SECONDS = 180.0
+"""For all checks of a connector: those that are left then are not run."""
 
 CHECKS: tuple[Check, ...] = (
     Check("brokers", brokers.find_addresses, _SERVERS, "kafka"),
     Check("login", brokers.find_login, _SERVERS, "kafka", ("brokers",)),
-    Check("listeners", brokers.find_listeners, "check the brokers' advertised.listeners", "kafka", _BROKERS, 60.0),
+    Check("listeners", brokers.find_listeners, "check the brokers' advertised.listeners", "kafka", _LOGIN),
     Check("topics", topics.find_topics, "grant Describe on the topics", "kafka", _BROKERS),
     Check("reading", topics.find_reading, "grant Read on the topics", "kafka", _BROKERS),
     Check("group", group.find_group, "grant Read on the group; stop other consumers of it", "kafka", _BROKERS),
@@ -47,21 +52,27 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check("dead letters", control_topic.find_dead_letter_topic, "grant Write on their topic", "kafka", _BROKERS),
     Check("registry", registry.find_registry, "check the registry's address, TLS and login", "registry"),
-    Check(
-        "catalog", catalog.find_catalog, "check iceberg.catalog.*, and that the catalog runs", "catalog", seconds=60.0
-    ),
+    Check("catalog", catalog.find_catalog, "check iceberg.catalog.*, and that the catalog runs", "catalog"),
     Check(
         "commits",
         catalog.find_commits,
-        "check the catalog's grants for floe's login",
+        "check the catalog's grants for floe's login, and that it answers soon",
         "catalog",
         _CATALOG,
-        seconds=90.0,
+        seconds=60.0,
+        probe=f"a table {PREFIX}…",
     ),
-    Check("warehouse", warehouse.find_warehouse, warehouse.REMEDY, "catalog", _CATALOG, 60.0),
+    Check(
+        "warehouse",
+        warehouse.find_warehouse,
+        warehouse.REMEDY,
+        "catalog",
+        _CATALOG,
+        probe=f"a file {warehouse.FILE_PREFIX}…, or a table {PREFIX}…,",
+    ),
     Check("spark", spark.find_master, "check the Airflow connection to Spark", "spark"),
-    Check("java", spark.find_java, "install Java 17 or newer and pyspark"),
-    Check("python", spark.find_python, "install one minor version of Python on driver and workers"),
+    Check("java", java.find_java, "install Java 17 or newer and pyspark"),
+    Check("python", java.find_python, "install one minor version of Python on driver and workers"),
     Check("packages", packages.find_packages, "install requirements.txt with constraints.txt"),
     Check("clocks", clocks.find_clocks, clocks.REMEDY),
     Check("disks", disks.find_room, "look at the folders of TMPDIR and SPARK_LOCAL_DIRS"),
@@ -76,12 +87,14 @@ def diagnose(
     write: bool,
     spark: ConnectionFields | None = None,
     unknown: Mapping[Part, str] | None = None,
+    unusable: Mapping[Part, str] | None = None,
 ) -> Iterator[Finding]:
     """Yield what is found out about a connector, its servers and this machine: at least one finding for each check.
 
     ``connector``: with values in the place of references. ``settings`` and ``spark`` are None where they are not known.
-    ``unknown``: parts that could not be looked up, and why; they are not checked. ``write``: with probes, which are removed:
-    an aborted transaction on the control topic, a probe table, a file in the warehouse. No data of the connector changes.
+    ``unknown``: parts that could not be looked up, and why; they are not checked. ``unusable``: parts of which something is
+    missing or wrong, and what. ``write``: with probes, which are removed: an aborted transaction on the control topic, a
+    probe table, a file in the warehouse. No data of the connector changes.
 
     Nothing is raised, each check has a time limit, and no finding shows a secret. It imports clients of Kafka and of
     catalogs: import this module where it is used.
@@ -89,7 +102,7 @@ def diagnose(
     learn_environment(os.environ)
     for secrets in (connector.properties, settings.secrets if settings else {}):
         learn(secrets)
-    case = Case(connector, settings, write, spark, unknown or {})
+    case = Case(connector, settings, write, spark, unknown or {}, unusable or {})
     try:
         yield from run_checks(CHECKS, case)
     finally:
@@ -98,19 +111,26 @@ def diagnose(
 
 
 def run_checks(checks: tuple[Check, ...], case: Case) -> Iterator[Finding]:
-    """Yield the findings of checks; those whose need has failed are not run."""
+    """Yield the findings of checks; those whose need has failed are not run, nor those for which no time is left."""
     causes: dict[str, str] = {}
+    lacking: dict[Part, str] = {}
+    end = time.monotonic() + TOTAL_SECONDS
     for check in checks:
         about = About(check.name)
         need = next((causes[name] for name in check.needs if name in causes), None)
-        if check.part is not None and check.part in case.unknown:
-            causes[check.name] = check.name
-            yield about.not_checked(
-                case.unknown[check.part], "run this where Airflow's workers run, or name another connection"
-            ).cleaned()
+        if check.part in lacking:
+            causes[check.name] = lacking[check.part]
+            yield about.not_checked(f"see {lacking[check.part]!r}").cleaned()
+        elif check.part is not None and (lack := _lack(case, check.part, about)) is not None:
+            causes[check.name] = lacking[check.part] = check.name
+            yield lack.cleaned()
         elif need is not None:
             causes[check.name] = need
             yield about.not_checked(f"{need!r} has a problem").cleaned()
+        elif time.monotonic() > end:
+            yield about.not_checked(
+                f"the checks before took {TOTAL_SECONDS:g} s", "repair what did not answer, then run this again"
+            ).cleaned()
         else:
             found = list[Finding]()
             for one in check.run(case):
@@ -119,3 +139,13 @@ def run_checks(checks: tuple[Check, ...], case: Case) -> Iterator[Finding]:
             if any(one.level is Level.PROBLEM for one in found):
                 causes[check.name] = check.name
         case.failed.update(causes)
+
+
+def _lack(case: Case, part: Part, about: About) -> Finding | None:
+    """Return what is not known of a part, None where all is."""
+    if part in case.unusable:
+        remedy = "correct it, or run this where Airflow's workers run: they may have another environment"
+        return about.problem(case.unusable[part], remedy)
+    if part in case.unknown:
+        return about.not_checked(case.unknown[part], "run this where Airflow's workers run, or name another connection")
+    return None

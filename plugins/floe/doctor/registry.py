@@ -12,8 +12,10 @@ from urllib.parse import quote
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.with_registry import has_registry, registry_of
 from floe.config.registry.settings import RegistrySettings
+from floe.config.report import counted
 from floe.doctor.case import Case, Clock
 from floe.doctor.finding import About, Finding
+from floe.registry.answers import not_a_registry, parsed_json
 from floe.registry.service import RegistryService
 from floe.registry.transport import Answer
 
@@ -23,7 +25,7 @@ _MISSING = (40401, 40402, 40403)
 
 
 def find_registry(case: Case, about: About) -> Iterator[Finding]:
-    """Ask the registry of each converter for the subjects that the topics have by default."""
+    """Ask the registry of each converter for the subjects that the topics have by default. Raises as the registry does."""
     specs = [case.connector.value_converter, case.connector.key_converter]
     with_registry = [spec for spec in specs if spec and has_registry(spec)]
     if not with_registry:
@@ -49,8 +51,12 @@ def _subjects(case: Case, about: About, spec: ConverterSpec, service: RegistrySe
         if answer.status == 404 and not _is_missing(answer):
             yield _answered(about, answer, url)
             return
+        if answer.status == 200 and not isinstance(parsed_json(answer, url), list):
+            raise not_a_registry(answer, url)
         missing += [subject] if answer.status == 404 and topics else []
-    yield about.ok(f"the registry at {address} answers and has {len(topics) - len(missing)} of {len(topics)} subjects")
+    yield about.ok(
+        f"the registry at {address} answers and has {len(topics) - len(missing)} of {counted(len(topics), 'subject')}"
+    )
     if missing:
         yield about.warning(
             f"the registry at {address} has no subject {', '.join(map(repr, missing[:5]))}",
@@ -72,7 +78,9 @@ def _asked(case: Case, settings: RegistrySettings, service: RegistryService, pat
 
 
 def _answered(about: About, answer: Answer, url: str) -> Finding:
+    """Return that a registry answered. Raises NotARegistry for what no registry answers."""
     if answer.status == 200:
+        parsed_json(answer, url)
         return about.ok(f"the registry answers: {url}")
     return about.problem(f"{url} answered {answer.status}: no schema registry", "correct its address, the path too")
 

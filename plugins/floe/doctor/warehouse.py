@@ -18,6 +18,7 @@ from floe.doctor.finding import About, Finding
 from floe.status.catalog_probe import PREFIX
 
 CONTENT = b"probe of floe doctor"
+FILE_PREFIX = "floe-doctor-"
 REMEDY = (
     "the warehouse must be readable and writable for Airflow's and Spark's workers: check its path, its endpoint, and the "
     "store's credentials and grants"
@@ -56,7 +57,7 @@ def _tried(case: Case, about: About, table: Table) -> Finding:
         return about.ok(f"{location} can be read; nothing is written with --read-only")
     folder = table.properties.get(TableProperties.WRITE_DATA_PATH) or f"{table.location().rstrip('/')}/data"
     try:
-        _exchange(table.io, f"{folder.rstrip('/')}/floe-doctor-{uuid.uuid4().hex}")
+        _exchange(table.io, f"{folder.rstrip('/')}/{FILE_PREFIX}{uuid.uuid4().hex}")
     except Exception as error:  # noqa: BLE001 - each store has errors of its own
         known = isinstance(error, CatalogError)
         return about.problem(f"{folder}: {'' if known else type(error).__name__ + ': '}{error}", REMEDY)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, NamedTuple
 
 import confluent_kafka as ck
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -17,13 +17,24 @@ from floe.kafka.exceptions import (
     NOT_ALLOWED,
     ControlTopicUnusable,
     GroupInUse,
+    KafkaUnreachable,
     PositionsUnstable,
     TopicMissing,
     TopicNotCreated,
 )
-from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
+from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, TRANSACTIONS, KafkaSettings
 from floe.model.positions import Position
 from floe.model.ranges import PartitionLog, TopicPartition
+
+ANNOUNCED_WITHIN = 10.0
+"""Seconds in which the first broker has to say which others there are, its login included."""
+
+
+class Announced(NamedTuple):
+    """A cluster by its own words. ``brokers``: host and port, for clients of the listener that was asked, by broker's id."""
+
+    cluster_id: str
+    brokers: Mapping[int, tuple[str, int]]
 
 
 class Cluster(Topics):
@@ -47,13 +58,23 @@ class Cluster(Topics):
         )
         return str(description.cluster_id)
 
-    def brokers(self) -> dict[int, tuple[str, int]]:
-        """Return host and port of each broker as it announces them to clients of this listener, by the broker's id."""
-        description = self._ask(
-            lambda: self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT),
-            Action("describe the cluster", "Describe on the cluster"),
-        )
-        return {int(node.id): (str(node.host), int(node.port)) for node in description.nodes}
+    def announced(self) -> Announced:
+        """Return the cluster's id and the addresses that its brokers announce, as the first one of them says.
+
+        None of those addresses is connected to. Raises at once for a login that is refused.
+        """
+        action, deadline = Action("list the brokers", "Describe on a topic"), time.monotonic() + ANNOUNCED_WITHIN
+        while True:
+            try:
+                # of all topics the answer may be large; brokers answer for one that this client may not see, too
+                found = self._admin.list_topics(TRANSACTIONS, timeout=ANNOUNCED_WITHIN / 2)
+                brokers = {one.id: (str(one.host), one.port) for one in found.brokers.values()}
+                return Announced(str(found.cluster_id), brokers)
+            except ck.KafkaException as error:
+                made = self._error_of(error.args[0], action)
+                if not isinstance(made, KafkaUnreachable) or time.monotonic() > deadline:
+                    raise made from error
+            time.sleep(0.2)
 
     def logs(
         self, names: Sequence[str], described: Mapping[str, TopicDescription] | None = None

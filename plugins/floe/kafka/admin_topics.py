@@ -61,7 +61,9 @@ class Topics:
         """Open a client; it connects when it is first asked. Raises KafkaMisconfigured."""
         client_log = ClientLog()
         try:
-            admin = AdminClient(with_tokens(conf) | {"logger": client_log})
+            # a request for a topic's metadata does not create it
+            own = {"logger": client_log, "allow.auto.create.topics": False}
+            admin = AdminClient(with_tokens(conf) | own)
         except ck.KafkaException as error:
             msg = f"{origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error

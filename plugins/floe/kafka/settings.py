@@ -24,6 +24,9 @@ _BASE: Conf = {"log_level": QUIET, "reconnect.backoff.ms": FIRST_BACKOFF}
 TRANSACTION_TIMEOUT = 60.0
 """Seconds after which the broker aborts a transaction that its producer left open."""
 
+TRANSACTIONS = "__transaction_state"
+"""The topic in which brokers keep transactions: a small metadata request. Clients without permission get an answer, too."""
+
 FETCH_WAIT = 5
 """Milliseconds that a broker may delay a fetch without records. Readers request existing records only, and a fetch that
 waits delays the next range of the same consumer: with the client's 500 each range costs up to a second."""

@@ -18,7 +18,7 @@ from floe.kafka.exceptions import (
     KafkaUnreachable,
     TransactionFailed,
 )
-from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
+from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, TRANSACTIONS, KafkaSettings
 from floe.kafka.tokens import with_tokens
 from floe.model.positions import Position
 
@@ -28,9 +28,6 @@ POSITIONS_BYTES = 400_000
 """Bytes of positions in one request: the group's coordinator writes them as one batch, and refuses one above its
 topic's message limit (1,048,588 by default). A transaction may have any number of requests."""
 
-
-TRANSACTIONS = "__transaction_state"
-"""The topic in which brokers keep transactions: a small metadata request. Clients without permission get an answer, too."""
 
 REHEARSAL_AGE = 120
 """Seconds before now that the record of a rehearsal is dated."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from threading import Thread
 from typing import Any
 
 from floe.config import parse_connector
 from floe.doctor.case import Case
 from floe.doctor.finding import About, Finding
+from floe.kafka.admin import Announced
 from floe.kafka.admin_topics import Readable, TopicDescription
 from floe.kafka.settings import KafkaSettings
 from floe.model.positions import Position
@@ -39,13 +41,9 @@ class FakeCluster:
         if self.error is not None:
             raise self.error
 
-    def cluster_id(self) -> str:
+    def announced(self) -> Announced:
         self._answer()
-        return "C1"
-
-    def brokers(self) -> Mapping[int, tuple[str, int]]:
-        self._answer()
-        return self.nodes
+        return Announced("C1", self.nodes)
 
     def topic_names(self) -> list[str]:
         return list(self.existing)
@@ -106,11 +104,30 @@ def levels(findings: Iterable[Finding]) -> list[str]:
     return [finding.level.value for finding in findings]
 
 
+Reply = Callable[[bytes], bytes | None]
+"""Makes an answer of what arrived; None ends the connection."""
+
+
+def as_broker(request: bytes) -> bytes | None:
+    """Answer with a size and the request's number, as brokers do; end what is no request of Kafka."""
+    return b"\0\0\0\x04" + request[8:12] if request.startswith(b"\0\0") else None
+
+
 @contextmanager
-def listening() -> Iterator[int]:
-    """Listen on a free port of this machine."""
-    with socket.create_server((LOOPBACK, 0)) as server:
-        yield server.getsockname()[1]
+def listening(reply: Reply = as_broker) -> Iterator[int]:
+    """Listen on a free port of this machine, as a broker or otherwise; an empty answer is none."""
+
+    class Handler(BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):
+                while (request := self.request.recv(1000)) and (answer := reply(request)) is not None:
+                    self.request.sendall(answer)
+
+    with ThreadingTCPServer((LOOPBACK, 0), Handler) as server:
+        server.daemon_threads = True
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
 
 
 def closed_port() -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from floe.cli import airflow_lookup
+from floe.cli import airflow_lookup, settings
 from floe.cli.airflow_lookup import connection, connection_field, is_configured, variable
 from floe.cli.exceptions import NotLookedUp
 from floe.cli.settings import Surroundings, look_up
@@ -98,11 +99,35 @@ def test_references_are_resolved_by_part(monkeypatch: pytest.MonkeyPatch) -> Non
         }
     )
     assert found.connector.catalog.properties["token"] == secret and hide(secret) != secret
-    assert "${var:client_id}" in found.unknown["kafka"] or "client_id" in found.unknown["kafka"]
-    assert "catalog" not in found.unknown and secret not in repr(found)
+    assert "client_id" in found.unknown["kafka"]
+    assert not found.lacks("catalog") and secret not in repr(found)
     monkeypatch.setenv("AIRFLOW_VAR_CLIENT_ID", "me")
     known = looked_up(**{"consumer.override.client.id": "${var:client_id}"})
     assert known.settings is not None and known.settings.source["client.id"] == "me"
+
+
+def test_what_exists_and_cannot_be_used_is_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLOE_CONFIG_PROVIDERS", "env")
+    give(monkeypatch, "kafka_default", {"conn_type": "kafka"})
+    give(monkeypatch, "spark_default", "{")
+    found = looked_up(**{"iceberg.catalog.token": "${env:LAKE_TOKEN}"})
+    assert found.unknown == {} and found.settings is None
+    assert "names no brokers" in found.unusable["kafka"] and "no connection in JSON" in found.unusable["spark"]
+    assert "LAKE_TOKEN" in found.unusable["catalog"]
+
+
+def test_connection_as_address_needs_airflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    give(monkeypatch, "kafka_default", "kafka://user:a-s3cret@broker")
+    assert looked_up().unknown["kafka"].endswith("(AIRFLOW_HOME), and AIRFLOW_CONN_… is not in JSON")
+
+
+def test_airflow_that_does_not_answer_leaves_all_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = threading.Event()
+    monkeypatch.setattr(settings, "look_up", lambda _: release.wait(30))
+    found = settings.look_up_within(0.1, parse_connector(MINIMAL))
+    release.set()
+    assert set(found.unusable) == {"kafka", "registry", "catalog", "spark"}
+    assert found.unusable["spark"].endswith("did not answer within 0.1 s")
 
 
 def test_fields_of_connections_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

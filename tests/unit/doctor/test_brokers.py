@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import ssl
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 import pytest
 
-from floe.doctor.addresses import servers_of, unreachable
-from floe.doctor.brokers import find_addresses, find_listeners, find_login
+from floe.doctor.brokers import fault_at, find_addresses, find_listeners, find_login
 from floe.doctor.case import Case
+from floe.doctor.network import listener
+from floe.doctor.network.addresses import servers_of, unreachable
+from floe.doctor.network.listener import Certificate
 from floe.kafka.exceptions import KafkaUnreachable
 from floe.kafka.settings import KafkaSettings
-from tests.support.kafka.doctor_case import FakeCluster, case_of, closed_port, found, levels, listening
+from tests.support.kafka.doctor_case import (
+    FakeCluster,
+    Reply,
+    as_broker,
+    case_of,
+    closed_port,
+    found,
+    levels,
+    listening,
+)
+from tests.support.registry.certificates import Authority
+from tests.support.registry.double import PAGE, serving
 
 
 @pytest.mark.parametrize(
@@ -67,6 +85,83 @@ def test_login_names_cluster_and_user() -> None:
     case.source = FakeCluster(error=KafkaUnreachable("Kafka at b:9092 did not answer"))  # type: ignore[assignment]
     with pytest.raises(KafkaUnreachable):
         found(find_login, case)
+
+
+@pytest.mark.parametrize(
+    ("reply", "protocol", "text"),
+    [
+        (lambda _: b"HTTP/1.1 400 Bad Request\r\n", "plaintext", "speaks HTTP: it is no broker"),
+        (lambda got: b"HTTP/1.1 200 OK\r\n" if got.startswith(b"GET") else None, "SASL_SSL", "speaks HTTP"),
+        (lambda _: b"\x15\x03\x03\0\2\2\n", "SASL_PLAINTEXT", "speaks TLS, and security.protocol is SASL_PLAINTEXT"),
+        (as_broker, "SSL", "speaks Kafka without TLS, and security.protocol is SSL"),
+        (lambda _: b"", "plaintext", "takes connections and sends no answer"),
+        (lambda _: None, "SSL", "sends no answer"),
+    ],
+)
+def test_listener_of_another_protocol_is_named(
+    reply: Reply, protocol: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "ANSWER_SECONDS", 0.3)
+    with listening(reply) as port:
+        (one,) = found(
+            find_addresses,
+            case_of(
+                servers=f"127.0.0.1:{port}",
+                **{"iceberg.kafka.security.protocol": protocol, "consumer.override.security.protocol": protocol},
+            ),
+        )
+    assert one.is_problem and text in one.text
+    assert one.remedy.startswith("correct security.protocol, or the port in bootstrap.servers, in the Airflow")
+
+
+@pytest.mark.parametrize(
+    ("host", "is_expired", "conf", "text"),
+    [
+        ("127.0.0.1", False, {}, None),
+        ("127.0.0.1", True, {}, "certificate that expired at 20"),
+        ("elsewhere.example", False, {}, "certificate for 'elsewhere.example'"),
+        ("elsewhere.example", False, {"ssl.endpoint.identification.algorithm": "none"}, None),
+        ("elsewhere.example", True, {"enable.ssl.certificate.verification": "false"}, None),
+    ],
+)
+def test_certificate_that_is_not_taken_is_named(
+    host: str, is_expired: bool, conf: dict[str, str], text: str | None, tmp_path: Path
+) -> None:
+    identity = Authority(tmp_path).issue("broker", host, is_expired=is_expired)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(identity.certificate, identity.key)
+    with serving(PAGE, context) as server:
+        port = int(server.url.rpartition(":")[2])
+        fault = fault_at({"security.protocol": "ssl", **conf}, "the file", "127.0.0.1", port).fault
+    assert (fault is None) == (text is None)
+    assert text is None or (fault is not None and text in fault.text)
+
+
+@pytest.mark.parametrize(
+    ("name", "host", "fits"),
+    [
+        ("*.example.com", "b1.example.com", True),
+        ("*.example.com", "example.com", False),
+        ("*.example.com", "a.b.example.com", False),
+        ("B1.example.com", "b1.Example.com.", True),
+        ("::1", "0:0:0:0:0:0:0:1", True),
+        ("127.0.0.1", "localhost", False),
+    ],
+)
+def test_names_of_certificates_are_those_of_hosts(name: str, host: str, fits: bool) -> None:
+    now = datetime.now(UTC)
+    one = Certificate(now - timedelta(1), now + timedelta(1), (name,))
+    assert (one.fault(host, now) is None) == fits
+    assert "not valid before" in str(one.fault(host, now - timedelta(2)))
+
+
+def test_servers_that_hang_are_asked_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "ANSWER_SECONDS", 0.2)
+    with listening(lambda _: b"") as port:
+        servers = ",".join([f"127.0.0.1:{port}", f"localhost:{port}"] * 10)
+        began = time.monotonic()
+        findings = found(find_addresses, case_of(servers=servers))
+    assert levels(findings) == ["problem"] * 2 and time.monotonic() - began < 10
 
 
 def test_announced_address_that_cannot_be_reached_is_a_problem() -> None:

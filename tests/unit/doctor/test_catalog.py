@@ -42,7 +42,7 @@ def files(lake: Lake) -> list[str]:
 def test_catalog_answers_and_has_the_tables(lake: Lake) -> None:
     lake.create()
     (one,) = found(find_catalog, case_on(lake))
-    assert one.text.endswith("answers and has 1 of 1 tables")
+    assert one.text.endswith("answers and has 1 of 1 table")
 
 
 def test_table_that_is_missing_is_a_problem_unless_it_is_created(lake: Lake) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 from collections.abc import Iterator
 
 import pytest
 
 from floe.config.secrets.mask import learn
+from floe.doctor import diagnosis
 from floe.doctor.case import Case
 from floe.doctor.check import Check
 from floe.doctor.diagnosis import CHECKS, diagnose, run_checks
@@ -38,6 +40,31 @@ def test_check_that_hangs_ends_at_its_limit_with_what_it_found() -> None:
         Finding("slow", Level.OK, "one"),
         Finding("slow", Level.PROBLEM, "no answer within 0.2 s", "wait"),
     ]
+
+
+def test_check_that_finds_nothing_says_so() -> None:
+    assert [one.level for one in Check("one", lambda *_: (), "").run(case_of())] == [Level.NOT_CHECKED]
+
+
+def test_probe_of_a_check_that_hangs_may_remain() -> None:
+    ended = threading.Event()
+
+    def hang(*_: object) -> Iterator[Finding]:
+        ended.wait(30)
+        yield from ()
+
+    check = Check("slow", hang, "wait", seconds=0.1, probe="a table p…")
+    (one,), (other,) = check.run(case_of()), check.run(case_of(write=False))
+    ended.set()
+    assert one.text == "no answer within 0.1 s; a table p… may remain" and other.text == "no answer within 0.1 s"
+
+
+def test_checks_end_after_a_time_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnosis, "TOTAL_SECONDS", 0)
+    checks = (Check("a", good, ""), Check("b", good, "", needs=("a",)))
+    found = list(run_checks(checks, case_of()))
+    assert [(one.name, one.level) for one in found] == [("a", Level.NOT_CHECKED), ("b", Level.NOT_CHECKED)]
+    assert found[0].text == "the checks before took 0 s"
 
 
 @pytest.mark.parametrize(
@@ -96,6 +123,15 @@ def test_part_that_is_unknown_is_not_checked_with_the_reason() -> None:
     assert other.level is Level.OK
 
 
+def test_part_that_is_unusable_is_a_problem_once() -> None:
+    case = case_of()
+    case.unusable = {"kafka": "the Airflow connection 'kafka_default' names no brokers"}
+    checks = (Check("brokers", good, "", "kafka"), Check("login", good, "", "kafka", ("brokers",)))
+    one, other = run_checks(checks, case)
+    assert one.is_problem and one.text.endswith("names no brokers")
+    assert (other.level, other.text) == (Level.NOT_CHECKED, "see 'brokers'") and case.failed == {"brokers", "login"}
+
+
 def test_each_check_that_another_needs_is_before_it() -> None:
     names = [check.name for check in CHECKS]
     assert len(set(names)) == len(names)
@@ -107,3 +143,18 @@ def test_diagnosis_without_anything_known_checks_this_machine() -> None:
     found = list(diagnose(case_of().connector, None, write=True, unknown=unknown))  # type: ignore[arg-type]
     assert {one.name for one in found} == {check.name for check in CHECKS}
     assert {one.name for one in found if one.level is Level.OK} >= {"packages", "disks"}
+
+
+def test_interrupted_check_removes_its_probe_first() -> None:
+    begun, removed = threading.Event(), threading.Event()
+
+    def probe(*_: object) -> Iterator[Finding]:
+        begun.set()
+        _thread.interrupt_main()
+        removed.wait(0.3)
+        removed.set()
+        yield from ()
+
+    with pytest.raises(KeyboardInterrupt):
+        list(Check("one", probe, "", probe="a table").run(case_of()))
+    assert begun.is_set() and removed.is_set()

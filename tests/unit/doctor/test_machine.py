@@ -11,15 +11,20 @@ from pathlib import Path
 import pytest
 
 from floe.config.connection_fields import ConnectionFields
-from floe.doctor import disks, packages, spark
+from floe.doctor import disks, java, packages
 from floe.doctor.case import Case, Clock
 from floe.doctor.clocks import find_clocks
 from floe.doctor.disks import find_room
+from floe.doctor.java import find_java, find_python
 from floe.doctor.packages import OPTIONAL, PINNED, find_packages
-from floe.doctor.spark import find_java, find_master, find_python, server_of
-from floe.kafka.exceptions import KafkaUnreachable
-from tests.support.kafka.doctor_case import FakeCluster, case_of, closed_port, found, levels, listening
+from floe.doctor.spark import find_master, server_of
+from tests.support.kafka.doctor_case import Reply, as_broker, case_of, closed_port, found, levels, listening
 from tests.support.repository import ROOT
+
+
+def as_grpc(_: bytes) -> bytes:
+    """Answer with the settings that begin HTTP/2."""
+    return b"\0\0\0\4\0\0\0\0\0"
 
 
 def with_spark(conn_type: str, host: str = "", port: int | None = None, **extra: object) -> Case:
@@ -33,6 +38,11 @@ def with_spark(conn_type: str, host: str = "", port: int | None = None, **extra:
     [
         ("spark_connect", "sc", None, ("sc", 15002)),
         ("spark_connect", "sc://sc", 15003, ("sc", 15003)),
+        ("spark_connect", "sc://sc:15004", None, ("sc", 15004)),
+        ("spark_connect", "", 15002, None),
+        ("spark", "master", 7078, ("master", 7078)),
+        ("spark", "", 7078, None),
+        ("spark", "spark://", None, None),
         ("spark", "spark://master", 7078, ("master", 7078)),
         ("spark", "spark://master", None, ("master", 7077)),
         ("spark", "spark://master:7079", None, ("master", 7079)),
@@ -46,10 +56,32 @@ def test_server_of_spark_is_known(conn_type: str, host: str, port: int | None, s
 
 
 def test_master_that_cannot_be_reached_is_a_problem() -> None:
-    with listening() as port:
+    with listening(as_grpc) as port:
         assert levels(found(find_master, with_spark("spark_connect", "127.0.0.1", port))) == ["ok"]
+        assert levels(found(find_master, with_spark("spark", "spark://127.0.0.1", port))) == ["ok"]
     (one,) = found(find_master, with_spark("spark", "spark://127.0.0.1", closed_port()))
     assert one.is_problem and "Connection refused" in one.text
+
+
+@pytest.mark.parametrize(
+    ("reply", "extra"),
+    [
+        (lambda _: b"HTTP/1.1 400 Bad Request\r\n", {}),
+        (lambda _: None, {}),
+        (as_grpc, {"use_ssl": True}),
+        (as_broker, {"use_ssl": "true"}),
+    ],
+)
+def test_server_that_is_no_connect_server_is_a_problem(reply: Reply, extra: dict[str, object]) -> None:
+    with listening(reply) as port:
+        (one,) = found(find_master, with_spark("spark_connect", "127.0.0.1", port, **extra))
+    assert one.is_problem and "is no Connect server with" in one.text and "use_ssl" in one.remedy
+
+
+@pytest.mark.parametrize("host", ["", "lokal[2]", "spark://", "local[]"])
+def test_host_that_is_no_master_is_a_problem(host: str) -> None:
+    (one,) = found(find_master, with_spark("spark", host))
+    assert one.is_problem and repr(host) in one.text
 
 
 def test_connection_that_spark_cannot_use_is_a_problem() -> None:
@@ -71,8 +103,8 @@ def test_connection_that_spark_cannot_use_is_a_problem() -> None:
     ],
 )
 def test_java_that_is_too_old_is_a_problem(said: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark.shutil, "which", lambda *_, **__: "/usr/bin/java")
-    monkeypatch.setattr(spark, "_said", lambda *_: said)
+    monkeypatch.setattr(java.shutil, "which", lambda *_, **__: "/usr/bin/java")
+    monkeypatch.setattr(java, "_said", lambda *_: said)
     assert found(find_java, case_of())[0].level.value == level
 
 
@@ -86,7 +118,25 @@ def test_missing_java_is_named_by_where_it_was_looked_for(tmp_path: Path) -> Non
     assert "JAVA_HOME='/none'" in one.text and jars.is_problem and "has no jars" in jars.text
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "spark-core_2.13-3.5.1.jar").touch()
-    assert found(find_java, case)[1].text.endswith("has Spark 3.5")
+    assert found(find_java, case)[1].text.endswith("has Spark 3.5 for Scala 2.13")
+    (tmp_path / "jars" / "spark-core_2.12-4.1.3.jar").touch()
+    assert "has Spark 3.5 for Scala 2.13, 4.1 for Scala 2.12" in found(find_java, case)[1].text
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [("#!/bin/sh\nexec sleep 60", "does not end"), ("no program", "Exec format"), ("#!/bin/sh\n", "nothing")],
+)
+def test_java_that_does_not_say_its_version_is_named(
+    script: str, text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(java, "SECONDS", 0.5)
+    (tmp_path / "java").write_text(script)
+    (tmp_path / "java").chmod(0o755)
+    case = case_of()
+    case.environ = {"PATH": str(tmp_path)}
+    one = found(find_java, case)[0]
+    assert one.is_problem and "does not say its version within" in one.text and text in one.text
 
 
 def test_no_java_is_needed_with_a_connect_server() -> None:
@@ -98,7 +148,7 @@ def test_python_of_workers_has_the_drivers_version(monkeypatch: pytest.MonkeyPat
     assert found(find_python, with_spark("spark", "local[2]"))[0].text == f"driver and workers have Python {here}"
     assert "need" in found(find_python, with_spark("spark", "yarn"))[0].text
     conf = {"spark.pyspark.python": sys.executable}
-    monkeypatch.setattr(spark, "_said", lambda *_: "[3, 9]")
+    monkeypatch.setattr(java, "_said", lambda *_: "warning\nfloe 3.9")
     (one,) = found(find_python, with_spark("spark", "yarn", conf=conf))
     assert one.is_problem and f"driver has Python {here}, workers have 3.9" in one.text
     elsewhere = {"spark.pyspark.python": "./environment/bin/python"}
@@ -147,15 +197,10 @@ def test_clock_that_differs_is_warned_of(behind: int, level: str) -> None:
     assert level == "ok" or f"{abs(behind):,} s {'behind' if behind > 0 else 'ahead of'} this" in one.text
 
 
-def test_clock_of_brokers_is_the_newest_marker() -> None:
-    for seconds, expected in ((0, "ok"), (-120, "warning"), (120, "warning")):
-        newest = int((datetime.now(UTC).timestamp() + seconds) * 1000)
-        assert levels(found(find_clocks, case_of(FakeCluster(newest=newest)))) == [expected]
-    for cluster in (FakeCluster(), FakeCluster(existing={}), FakeCluster(error=KafkaUnreachable("away"))):
-        assert levels(found(find_clocks, case_of(cluster))) == ["not checked"]
-    case = case_of(FakeCluster(newest=1))
-    case.failed = {"login"}
-    assert levels(found(find_clocks, case)) == ["not checked"]
+def test_clock_of_a_server_is_named_once() -> None:
+    case = case_of()
+    case.clocks += [Clock("the schema registry", datetime.now(UTC), datetime.now(UTC))] * 3
+    assert levels(found(find_clocks, case)) == ["ok"]
 
 
 def test_disk_that_is_nearly_full_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from floe.doctor.case import Case
 from floe.doctor.registry import find_registry
-from floe.registry.exceptions import RegistryRefused, RegistryUnreachable
+from floe.registry.exceptions import NotARegistry, RegistryRefused, RegistryUnreachable
 from tests.support.kafka.doctor_case import TOPIC, case_of, closed_port, found, levels
 from tests.support.registry.double import PAGE, Reply, as_json, serving
 
@@ -26,7 +26,7 @@ def test_registry_has_the_subject_of_the_topic() -> None:
     with serving(as_json([1])) as double:
         (one,) = found(find_registry, with_registry(double.url))
         assert double.paths == [f"/subjects/{TOPIC}-value/versions"]
-    assert one.text == f"the registry at {double.url} answers and has 1 of 1 subjects"
+    assert one.text == f"the registry at {double.url} answers and has 1 of 1 subject"
 
 
 def test_subject_that_is_missing_is_warned_of() -> None:
@@ -63,9 +63,15 @@ def test_apicurio_is_asked_for_its_version() -> None:
         findings = found(find_registry, case_of(**keys, **{"value.converter.apicurio.registry.url": url}))
         assert double.paths == ["/apis/registry/v2/system/info"]
     assert levels(findings) == ["ok"]
-    with serving(PAGE) as double:
+    with serving(PAGE) as double, pytest.raises(NotARegistry, match="text/html"):
         url = f"{double.url}/apis/registry/v2"
-        assert found(find_registry, case_of(**keys, **{"value.converter.apicurio.registry.url": url}))
+        found(find_registry, case_of(**keys, **{"value.converter.apicurio.registry.url": url}))
+
+
+@pytest.mark.parametrize("reply", [PAGE, Reply(200, b""), as_json({"schema": "x"}), as_json("text")])
+def test_page_in_the_place_of_versions_is_no_registry(reply: Reply) -> None:
+    with serving(reply) as double, pytest.raises(NotARegistry):
+        found(find_registry, with_registry(double.url))
 
 
 def test_connector_without_registry_says_so() -> None:

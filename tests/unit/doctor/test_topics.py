@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from floe.config import ConfigError
 from floe.doctor import control_topic, topics
+from floe.doctor.clocks import find_clocks
 from floe.doctor.control_topic import find_control_topic, find_dead_letter_topic, find_transactions
 from floe.doctor.group import find_group
 from floe.doctor.topics import find_reading, find_topics
+from floe.kafka.access import NotPermitted
 from floe.kafka.exceptions import GroupInUse, KafkaMisconfigured
 from floe.model.positions import Position
 from floe.model.ranges import TopicPartition
@@ -101,10 +104,25 @@ def test_control_topic_that_loses_events_is_found(cluster: FakeCluster, level: s
     assert one.level.value == level and text in one.text
 
 
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"max.message.bytes": "1000"}, "records of at most 1,000 bytes"),
+        ({"retention.bytes": "5000"}, "keeps at most 5,000 bytes of each partition"),
+        ({"max.message.bytes": "1048588", "retention.bytes": "1000000000"}, None),
+    ],
+)
+def test_limits_of_the_control_topic_are_warned_of(more: dict[str, str], text: str | None) -> None:
+    findings = found(find_control_topic, case_of(FakeCluster(configurations={CONTROL: KEPT | more})))
+    assert levels(findings) == (["ok", "warning"] if text else ["ok"])
+    assert text is None or text in findings[1].text
+
+
 def test_control_topic_that_may_not_be_written_is_a_problem() -> None:
     findings = found(find_control_topic, case_of(FakeCluster(denied={CONTROL: "READ WRITE"})))
-    assert levels(findings) == ["ok", "problem", "problem"]
-    assert [one.remedy for one in findings[1:]] == [f"grant {word} on topic '{CONTROL}'" for word in ("Read", "Write")]
+    assert levels(findings) == ["problem", "problem"]
+    assert [one.remedy for one in findings] == [f"grant {word} on topic '{CONTROL}'" for word in ("Read", "Write")]
+    assert levels(found(find_control_topic, case_of(FakeCluster(denied={CONTROL: "WRITE"})))) == ["problem", "ok"]
 
 
 @pytest.mark.parametrize(
@@ -124,19 +142,56 @@ def test_dead_letter_topic_that_takes_nothing_is_found(cluster: FakeCluster, lev
     assert levels(found(find_dead_letter_topic, case_of(cluster))) == ["ok"]
 
 
-def test_transactions_are_tried_by_an_id_of_the_connectors(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
+class Producer:
+    """A producer that notes what it is asked for, and may be refused."""
 
-    class Producer:
-        @classmethod
-        def open(cls, _: object, transactional_id: str) -> Producer:
-            opened.append(transactional_id)
-            return cls()
+    asked: list[str]
+    error: Exception | None
 
-        def rehearse(self, topic: str, *_: object) -> None:
-            opened.append(topic)
+    @classmethod
+    def open(cls, _: object, transactional_id: str) -> Producer:
+        cls.asked.append(transactional_id)
+        if cls.error is not None:
+            raise cls.error
+        return cls()
 
+    def rehearse(self, topic: str, *_: object) -> None:
+        self.asked.append(topic)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the producer was asked for."""
+    Producer.asked, Producer.error = [], None
     monkeypatch.setattr(control_topic, "TransactionalProducer", Producer)
+    return Producer.asked
+
+
+def test_transactional_id_that_is_not_allowed_names_its_prefix(opened: list[str]) -> None:
+    Producer.error = NotPermitted("may not fence")
+    (one,) = found(find_transactions, case_of())
+    assert one.is_problem and one.text == "may not fence. See FLOE-450."
+    assert one.remedy == "grant Write on the TransactionalIds that begin with 'floe-pizzas-'"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(0, "ok"), (-120, "warning"), (120, "warning"), (None, "not checked")]
+)
+def test_clock_of_brokers_is_that_of_the_marker(opened: list[str], seconds: int | None, expected: str) -> None:
+    newest = -1 if seconds is None else int((datetime.now(UTC).timestamp() + seconds) * 1000)
+    case = case_of(FakeCluster(newest=newest))
+    assert levels(found(find_transactions, case)) == ["ok"]
+    assert levels(found(find_clocks, case)) == [expected]
+
+
+def test_clock_is_not_that_of_a_former_transaction(opened: list[str]) -> None:
+    Producer.error = NotPermitted("may not fence")
+    case = case_of(FakeCluster(newest=1_700_000_000_000))
+    assert levels(found(find_transactions, case)) == ["problem"]
+    assert levels(found(find_clocks, case)) == ["not checked"]
+
+
+def test_transactions_are_tried_by_an_id_of_the_connectors(opened: list[str]) -> None:
     assert levels(found(find_transactions, case_of(write=False))) == ["not checked"]
     assert levels(found(find_transactions, case_of(FakeCluster(existing={})))) == ["not checked"]
     assert opened == []

@@ -15,13 +15,14 @@ from floe.doctor import diagnosis as doctor
 from floe.doctor.finding import About, Finding
 from floe.kafka.settings import KafkaSettings
 from floe.operators import diagnosis
+from floe.operators.exceptions import ConnectionMissing
 from tests.support.connectors import MINIMAL
 
 SPARK = ConnectionFields("spark_default", "spark", "local[2]")
 
 
 def findings(*_: Any, **asked: Any) -> Iterator[Finding]:
-    assert asked == {"write": True, "spark": SPARK}
+    assert asked == {"write": True, "spark": SPARK, "unusable": {}}
     yield About("brokers").ok("b:9092 can be reached")
     yield About("topics").problem("topic 't' does not exist", "create it")
     yield About("clocks").warning("the clocks differ by 40 s", "set them")
@@ -45,3 +46,20 @@ def test_findings_are_logged_by_level_and_left_for_the_page(
     assert pushed.kwargs["key"] == "return_value"
     assert pushed.kwargs["value"]["problems"] == 1
     assert [one["check"] for one in pushed.kwargs["value"]["findings"]] == ["brokers", "topics", "clocks"]
+
+
+def test_missing_connection_to_spark_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def missing(*_: object) -> ConnectionFields:
+        msg = "the Airflow connection 'spark_default' does not exist"
+        raise ConnectionMissing(msg)
+
+    def note(*_: object, **how: Any) -> list[Finding]:
+        asked.update(how)
+        return []
+
+    monkeypatch.setattr(doctor, "diagnose", note)
+    monkeypatch.setattr(diagnosis, "connection_fields", missing)
+    diagnosis.diagnose(parse_connector(MINIMAL), mock.Mock(spec=KafkaSettings), {"ti": mock.Mock()})  # type: ignore[arg-type]
+    assert asked["spark"] is None and "'spark_default' does not exist" in asked["unusable"]["spark"]

@@ -15,7 +15,7 @@ from floe.operators.failures import floe_task
 from floe.operators.lookup.config_values import resolved
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.status import store
-from floe.operators.status.side_by_side import side_by_side
+from floe.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from floe.operators.status.side_by_side import side_by_side
+from floe.side_by_side import side_by_side
 
 
 def test_each_job_yields_what_it_returns() -> None:

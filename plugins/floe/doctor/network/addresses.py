@@ -1,11 +1,20 @@
-"""Addresses of servers: taken apart, and tried by a TCP connection."""
+"""Addresses of servers: taken apart, and tried by TCP connections, all at once."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
+
+from floe.side_by_side import side_by_side
+
+T = TypeVar("T")
 
 CONNECT_SECONDS = 4.0
+MAX_SECONDS = 20.0
+"""For all servers that are asked at once."""
 
 
 def servers_of(text: str, default_port: int) -> Iterator[tuple[str, int]]:
@@ -42,6 +51,10 @@ def unreachable(host: str, port: int, seconds: float = CONNECT_SECONDS) -> str |
         return getattr(error, "strerror", None) or str(error)
 
 
-def unreachable_ones(servers: Iterable[tuple[str, int]]) -> dict[str, str]:
-    """Return which of some servers cannot be reached, and why."""
-    return {named(host, port): why for host, port in servers if (why := unreachable(host, port))}
+def ask_all(
+    servers: Sequence[tuple[str, int]], ask: Callable[[str, int], T], seconds: float = MAX_SECONDS
+) -> dict[str, T | None]:
+    """Return what each server answers, by its address; None for one that has not answered in time."""
+    jobs = {named(*server): partial(ask, *server) for server in servers}
+    found = dict(side_by_side(jobs, len(jobs), time.monotonic() + seconds))
+    return {name: found.get(name) for name in jobs}

@@ -1,0 +1,1 @@
+"""Servers as the network shows them: their addresses, and what listens there."""
