@@ -57,8 +57,14 @@ def _docs(browser: Any, server: ApiServer) -> list[Path]:
 
 def _all(browser: Any, server: ApiServer, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
-    views = {"list": LIST, "one": ONE, "refunds": "#/connectors/refunds", "hostile": "#/connectors/hostile"}
-    views |= {"none": "#/connectors/no-such", "new": "#/connectors/newcomer"}
+    views = {
+        "list": LIST,
+        "one": ONE,
+        "refunds": "#/connectors/refunds",
+        "late": "#/connectors/sensors",
+        "hostile": "#/connectors/hostile",
+    }
+    views |= {"none": "#/connectors/no-such", "new": "#/connectors/newcomer", "hostile": "#/connectors/hostile"}
     views |= {"replay": f"{ONE}/replay?topic=shop.orders&ranges=%7B%220%22%3A%5B1%2C200%5D%7D"}
     made = [
         _picture(
@@ -66,9 +72,8 @@ def _all(browser: Any, server: ApiServer, folder: Path) -> list[Path]:
             server,
             folder / f"{name}-{scheme}-{width}.png",
             hash_,
-            width=width,
-            height=900,
-            scheme=scheme,
+            (width, 900),
+            scheme,
             full=True,
         )
         for name, hash_ in views.items()

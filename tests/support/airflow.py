@@ -23,6 +23,21 @@ ENVIRONMENT = "environment: "
 
 SPARK_CONNECT = "spark_connect_default"
 
+ALERTS = "floe_test_alerts"
+"""The one module that connectors may name for callbacks."""
+
+_ALERTS = """
+import json
+from pathlib import Path
+
+
+def note(context):
+    error = str(context.get("exception"))
+    call = {"dag": context["dag"].dag_id, "run_id": context["run_id"], "task": context["ti"].task_id}
+    with Path(__file__).with_name("calls.jsonl").open("a") as file:
+        file.write(json.dumps({**call, "reason": context["reason"], "error": error}) + chr(10))
+"""
+
 REST_LAKE = "rest_lake"
 """The connection with the catalog of connectors that are made by REST."""
 
@@ -44,6 +59,11 @@ class Deployment:
     canaries: Canaries = field(default_factory=Canaries)
     echo: Echo | None = None
     """The listener that catalogs and brokers with planted secrets are led to; None where nothing is planted."""
+
+    @property
+    def alerts(self) -> Path:
+        """The folder, on the path of Airflow's processes, with the module of callbacks and what it was called with."""
+        return self.airflow.folder / "config"
 
     @property
     def secrets(self) -> Path:
@@ -70,12 +90,16 @@ class Deployment:
         environment["FLOE_CONNECTORS_DIR"] = str(connectors)
         environment["FLOE_SECRET_KEY"] = KEY_TEXT
         environment |= {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_CONNECTIONS": REST_LAKE}
+        environment["FLOE_CALLBACK_MODULES"] = ALERTS
         canaries, echo = Canaries(), Echo()
         environment["FLOE_WORKER_CONFIG"] = str(_worker_file(folder, broker, canaries))
         environment["AIRFLOW_CONN_WAREHOUSE"] = json.dumps({"conn_type": "generic", "extra": {"prefix": "file://"}})
         environment |= _secret_environment(canaries, echo)
         airflow = Airflow(folder / "airflow", free_port(), REPOSITORY / "dags", REPOSITORY / "plugins", environment)
-        return cls(airflow, broker, connectors, connect_port, canaries, echo)
+        made = cls(airflow, broker, connectors, connect_port, canaries, echo)
+        made.alerts.mkdir(parents=True)  # before Airflow starts: what is on its path later is not looked for
+        (made.alerts / f"{ALERTS}.py").write_text(_ALERTS)
+        return made
 
     def stop(self) -> None:
         """End Airflow and the listener."""
@@ -86,12 +110,12 @@ class Deployment:
     def add(self, topic: str, folder: Path, **more: Any) -> Pipeline:
         """Write a connector file on a topic and return the pipeline that sees what its DAG does.
 
-        Keys with references are in the file alone: only Airflow's processes can look them up.
+        Keys with references or callbacks are in the file alone: only Airflow's processes can look them up.
         """
         name = f"dag-{uuid.uuid4().hex[:8]}"
         keys = connector_keys(name, topic, folder, **{"iceberg.control.commit.interval-ms": 86_400_000, **more})
         (self.connectors / f"{name}.json").write_text(json.dumps(keys))
-        known = {key: value for key, value in more.items() if "${" not in str(value)}
+        known = {key: value for key, value in more.items() if "${" not in str(value) and "python:" not in str(value)}
         return Pipeline.make(self.broker.bootstrap, topic, folder, name=name, **known)
 
     def dag(self, name: str) -> None:

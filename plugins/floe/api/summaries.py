@@ -71,7 +71,8 @@ def _sums(record: StatusRecord) -> dict[str, Any]:
     tables = status.tables or ()
     valid = [table.valid_through for table in tables]
     committed = [table.committed_at for table in tables if table.committed_at]
-    letters = record.dead_letters
+    letters, freshness = record.dead_letters, record.freshness
+    late = freshness.late if freshness is not None else ()
     return {
         "at": status.at.isoformat(),
         "lag": status.lag,
@@ -81,6 +82,9 @@ def _sums(record: StatusRecord) -> dict[str, Any]:
         "tables": None if status.tables is None else len(tables),
         "valid_through": min(moment for moment in valid if moment).isoformat() if valid and all(valid) else None,
         "committed_at": max(committed).isoformat() if committed else None,
+        "late": 0 if freshness is None else freshness.late_count,
+        "late_through": late[0].through.isoformat() if late else None,
+        "late_table": late[0].table if late else None,
         "backlog": sum(len(backlog) for backlog in status.backlog),
         "dead_letters": None if letters is None else sum(reason.count for reason in letters),
         "problems": _problems(record),

@@ -74,6 +74,7 @@ class Connector:
     batch_max_bytes: int
     is_read_portably: bool
     write_timeout_ms: int | None
+    freshness_max_ms: int | None
     on_data_loss: Literal["fail", "accept"]
     warnings: tuple[str, ...]
     properties: Properties

@@ -19,6 +19,7 @@ from floe.config.providers.operator_settings import NOTHING, OperatorSettings
 from floe.config.providers.resolution import Resolved, resolve_at_parse
 from floe.config.registry.connection import KEY as REGISTRY_CONN_ID
 from floe.config.secrets.quoted_secrets import without_secrets
+from floe.config.sections.callbacks import VARIABLE as CALLBACKS
 from floe.config.sections.catalog import read_catalog
 from floe.config.sections.dag import read_dag
 from floe.config.sections.error_policy import DEAD_LETTER_TABLE, read_errors
@@ -39,6 +40,8 @@ CLASSES = (
     "IcebergSinkConnector",
     "IcebergSink",
 )
+FRESHNESS = "floe.freshness.max-ms"
+MIN_FRESHNESS = 1000
 MIN_WRITE_TIMEOUT = 1000
 """Milliseconds. No slice is written in less. A smaller number was most likely meant in seconds."""
 
@@ -56,7 +59,8 @@ def parse_connector(
 
     ``narrowed``: the settings are of one run, which may read fewer topics than the settings of tables name, and contain what
     ``operator`` adds to the document of a file: defaults of the worker file, and values of references in keys that shape
-    the DAG. Modules of transforms in Python are allowed by ``operator``; without one, by this process's environment.
+    the DAG. Modules of transforms in Python and of callbacks are allowed by ``operator``; without one, by this process's
+    environment. Those of callbacks count for a file only: a run calls none.
 
     :raises ConfigError: with all problems found.
     """
@@ -74,7 +78,8 @@ def parse_connector(
     _check_cross_keys(settings)
     settings.check_keys()
     modules = AllowedModules.present() if operator is NOTHING else operator.modules
-    connector = _build(settings, modules, narrowed=narrowed)
+    callbacks = AllowedModules.present(CALLBACKS) if operator is NOTHING else operator.callbacks
+    connector = _build(settings, modules, None if narrowed else callbacks, narrowed=narrowed)
     if settings.problems:
         located = [merged.located(problem, worker) for problem in dict.fromkeys(settings.problems)]
         raise ConfigError(*without_secrets(settings.properties, located))
@@ -96,7 +101,9 @@ def _check_cross_keys(settings: Settings) -> None:
         settings.problems.append("Must specify table name(s)")
 
 
-def _build(settings: Settings, modules: AllowedModules, *, narrowed: bool) -> Connector:
+def _build(
+    settings: Settings, modules: AllowedModules, callbacks: AllowedModules | None, *, narrowed: bool
+) -> Connector:
     value_converter = read_converter(settings, "value")
     _check_choice(settings, "connector.class", CLASSES, "floe answers the Iceberg sink only")
     _check_choice(settings, "floe.on-data-loss", ("fail", "accept"), "it names neither")
@@ -141,7 +148,7 @@ def _build(settings: Settings, modules: AllowedModules, *, narrowed: bool) -> Co
         control_topic=control_topic,
         commit_interval_ms=interval,
         schedule=read_schedule(settings),
-        dag=read_dag(settings),
+        dag=read_dag(settings, callbacks),
         commit_timeout_ms=settings.integer("iceberg.control.commit.timeout-ms"),
         commit_threads=settings.integer("iceberg.control.commit.threads"),
         group_id=_read_plain(settings, "iceberg.connect.group-id", f"connect-{name}"),
@@ -159,6 +166,7 @@ def _build(settings: Settings, modules: AllowedModules, *, narrowed: bool) -> Co
         batch_max_bytes=settings.integer("floe.batch.max-bytes"),
         is_read_portably=settings.text("floe.consumer") == "portable",
         write_timeout_ms=_read_limit(settings, "floe.write.timeout", MIN_WRITE_TIMEOUT),
+        freshness_max_ms=_read_freshness(settings, interval),
         on_data_loss="accept" if settings.text("floe.on-data-loss") == "accept" else "fail",
         warnings=() if settings.problems else without_secrets(settings.properties, settings.warnings),
         properties=settings.properties,
@@ -238,6 +246,16 @@ def _read_limit(settings: Settings, key: str, least: int = 1) -> int | None:
             f"Invalid value {limit} for configuration {key}: Value must be at least {least}, or -1 for no limit"
         )
     return None if limit < 0 else limit
+
+
+def _read_freshness(settings: Settings, interval_ms: int) -> int | None:
+    most = _read_limit(settings, FRESHNESS, MIN_FRESHNESS)
+    if most is not None and most <= interval_ms and not settings.given("floe.schedule"):
+        settings.warnings.append(
+            f"{FRESHNESS} is {most}, no more than iceberg.control.commit.interval-ms, {interval_ms}: tables are late between "
+            "two runs. Set it to the interval and the time of a run, at least"
+        )
+    return most
 
 
 def _check_choice(settings: Settings, key: str, choices: tuple[str, ...], reason: str) -> None:

@@ -55,6 +55,12 @@ class JobRefused(OperatorError, Terminal):
     code = "FLOE-514"
 
 
+class TablesLate(OperatorError, Terminal):
+    """Tables became late by floe.freshness.max-ms; the next run of ``floe.status`` does not fail of them again."""
+
+    code = "FLOE-610"
+
+
 class TaskFailed(OperatorError, Retryable):
     """A task failed by an error that is not floe's and that quotes a secret; its text is kept, the secret hidden."""
 

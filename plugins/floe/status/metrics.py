@@ -101,6 +101,11 @@ def _valid_through(record: StatusRecord, _: datetime) -> Iterator[Sample]:
             yield {"table": table.name}, table.valid_through.timestamp()
 
 
+def _late(record: StatusRecord, _: datetime) -> Iterator[Sample]:
+    if record.freshness is not None:
+        yield {}, record.freshness.late_count
+
+
 def _dead_letters(record: StatusRecord, _: datetime) -> Iterator[Sample]:
     if record.dead_letters is None:
         return
@@ -133,6 +138,7 @@ FAMILIES: Final = (
     Family("floe_backlog_records", "gauge", "Offsets that a table lacks while others have them.", _backlog),
     Family("floe_last_commit_timestamp_seconds", "gauge", "When the connector last committed.", _last_commit),
     Family("floe_valid_through_timestamp_seconds", "gauge", "Up to when all partitions were read.", _valid_through),
+    Family("floe_late_tables", "gauge", "Tables that are late by floe.freshness.max-ms.", _late),
     Family("floe_dead_letters_open", "gauge", "Open dead letters in the dead-letter table.", _dead_letters),
     Family("floe_rows_total", "counter", "Rows added while records are kept.", _rows),
     Family("floe_problems", "gauge", "Problems of the connector, its partitions and tables.", _problems),

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from floe.model.intervals import Intervals
+from floe.status.freshness import Freshness
 from floe.status.model import ConnectorStatus
 
 FORMAT = 1
@@ -164,7 +165,7 @@ class StatusRecord:
     ``seconds_until_lost``: until retention removes the first unread record of any partition; None where nothing is unread
     or the topic keeps its records. ``lag_seconds``: the age of the oldest unread record; None likewise, or not known.
     ``dead_letters``: None where they were not looked up; ``dead_letters_at``: when they last were. ``rows``: added since
-    records of this connector are kept.
+    records of this connector are kept. ``freshness``: None where the connector asks for none.
     """
 
     status: ConnectorStatus
@@ -176,6 +177,7 @@ class StatusRecord:
     seconds_until_lost: float | None = None
     dead_letters_at: datetime | None = None
     rows: int = 0
+    freshness: Freshness | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -189,6 +191,7 @@ class StatusRecord:
             "seconds_until_lost": self.seconds_until_lost,
             "dead_letters_at": None if self.dead_letters_at is None else self.dead_letters_at.isoformat(),
             "rows": self.rows,
+            "freshness": None if self.freshness is None else self.freshness.to_json(),
         }
 
     @classmethod
@@ -198,6 +201,7 @@ class StatusRecord:
             msg = f"this status record has format {fields.get('record')!r}, floe reads {FORMAT}: run floe.status again"
             raise ValueError(msg)
         dead_letters, looked_up = fields["dead_letters"], fields["dead_letters_at"]
+        freshness = fields.get("freshness")  # records of before have none
         return cls(
             status=ConnectorStatus.from_json(fields["status"]),
             held=tuple(HeldOffsets.from_json(one) for one in fields["held"]),
@@ -210,4 +214,5 @@ class StatusRecord:
             seconds_until_lost=fields["seconds_until_lost"],
             dead_letters_at=None if looked_up is None else datetime.fromisoformat(looked_up),
             rows=fields["rows"],
+            freshness=None if freshness is None else Freshness.from_json(freshness),
         )

@@ -18,7 +18,7 @@ from floe_job.source.range_part import RangePart
 class RangePartResult:
     """One range part that was read: its record counts, the first offset seen, the time of the last record (epoch ms).
 
-    ``deliveries``: how often its records were passed to a table.
+    ``deliveries``: how often its records were passed to a table. ``size``: bytes of keys and values.
     """
 
     slice_: RangePart
@@ -26,6 +26,7 @@ class RangePartResult:
     first_offset: int | None
     timestamp: int | None
     deliveries: int = 0
+    size: int = 0
 
 
 @dataclass(frozen=True)

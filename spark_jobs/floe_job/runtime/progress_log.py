@@ -1,6 +1,7 @@
 """The progress of a long write, in the log.
 
-Spark tells which tasks have ended. Tasks read like numbers of offsets, so that is about the share of the slice.
+Spark says how many tasks have ended. Tasks read like numbers of offsets, so that is about the share of the slice. What they
+have read is in their results; of tasks whose results have not arrived yet, it is about as much.
 """
 
 import logging
@@ -11,6 +12,7 @@ from typing import Protocol, Self
 
 from floe.config.secrets.mask import hide
 from floe.model.plan import Slice
+from floe_job.runtime.spark_jobs import Progress
 
 log = logging.getLogger(__name__)
 
@@ -21,8 +23,8 @@ EVERY = 30.0
 class Counted(Protocol):
     """Tasks that run elsewhere."""
 
-    def counts(self) -> tuple[int, int]:
-        """Return how many of the tasks that run were done, and how many they are."""
+    def counts(self) -> Progress:
+        """Return how far the tasks are that run."""
 
 
 class ProgressLog:
@@ -46,20 +48,29 @@ class ProgressLog:
         begun = time.monotonic()
         while not self._ended.wait(self._every):
             try:
-                done, tasks = self._jobs.counts()
+                now = self._jobs.counts()
             except Exception as error:  # noqa: BLE001 - of Spark, whatever it is: the write does not depend on it
                 log.warning(
                     "Spark does not tell how far the tasks are: %s", next(iter(hide(str(error)).splitlines()), "")
                 )
                 return
-            if tasks and not self._ended.is_set():
-                log.info("%s", progress_line(self._slice, done, tasks, time.monotonic() - begun))
+            if now.tasks and not self._ended.is_set():
+                log.info("%s", progress_line(self._slice, now, time.monotonic() - begun))
 
 
-def progress_line(slice_: Slice, done: int, tasks: int, seconds: float) -> str:
+def progress_line(slice_: Slice, now: Progress, seconds: float) -> str:
     """Say how far a slice is after some seconds, and when it may end, by the tasks that have ended."""
+    done, tasks, work = now
     text = f"{done} of {tasks} tasks done, of {slice_.records:,} offsets, after {seconds:.0f} s"
     if not done:
         return text
-    offsets, left = slice_.records * done // tasks, seconds * (tasks - done) / done
-    return f"{text}: about {offsets:,} offsets, {offsets / seconds:,.0f} a second, {left:.0f} s left"
+    left = f"about {seconds * (tasks - done) / done:.0f} s left"
+    if not work.tasks:
+        offsets = slice_.records * done // tasks
+        return f"{text}: about {offsets:,} offsets, {offsets / seconds:,.0f} a second, {left}"
+    about, share = ("", 1.0) if work.tasks == done else ("about ", done / work.tasks)
+    records, size = round(work.records * share), work.size * share / 1e6
+    return (
+        f"{text}: {about}{records:,} records, {size:,.1f} MB of keys and values, {records / seconds:,.0f} records/s, "
+        f"{size / seconds:,.1f} MB/s, {left}"
+    )

@@ -1,14 +1,23 @@
 """The Spark jobs of one slice: run, monitored, and cancelled."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
-from floe_job.runtime.spark_runner import context_of, is_connected, run_on
+from floe_job.contract.work_done import Meter, Sum, WorkDone
+from floe_job.runtime.spark_runner import context_of, is_connected, meter_of, run_on
 
 GROUP = "floe-slice"
 """Spark's name for the jobs of a slice: the context starts its workers by another one, beside it."""
+
+
+class Progress(NamedTuple):
+    """How many of the ``tasks`` that run are done. ``work``: of those among them of which it is known yet."""
+
+    done: int = 0
+    tasks: int = 0
+    work: WorkDone = WorkDone()
 
 
 class SparkJobs:
@@ -21,19 +30,21 @@ class SparkJobs:
         self._tasks = 0
         self._is_running = False
         self._completed = 0
+        self._meter: Meter = Sum()
 
     def run(self, tasks: Sequence[Task]) -> list[TaskResult]:
         """Run each task in a Spark task of its own and return the results of those attempts that succeeded."""
-        self._tasks, self._completed, self._is_running = len(tasks), 0, True
+        self._tasks, self._completed, self._meter = len(tasks), 0, meter_of(self._spark)
+        self._is_running = True
         try:
             if not is_connected(self._spark):
                 context_of(self._spark).setJobGroup(GROUP, "the slice's tasks")  # of this thread
-                return run_on(self._spark, tasks)
+                return run_on(self._spark, tasks, self._meter)
             for tag in self._tags:
                 self._spark.addTag(tag)
             self._spark.registerProgressHandler(self._note)
             try:
-                return run_on(self._spark, tasks)
+                return run_on(self._spark, tasks, self._meter)
             finally:
                 self._spark.removeProgressHandler(self._note)
         finally:
@@ -52,20 +63,20 @@ class SparkJobs:
             return "no task had been started"
         if not self._is_running:
             return "all tasks were done"
-        done, tasks = self.counts()
-        return f"{done} of {tasks} tasks were done"
+        now = self.counts()
+        return f"{now.done} of {now.tasks} tasks were done"
 
-    def counts(self) -> tuple[int, int]:
-        """Return how many of the tasks that run were done, and how many they are; none between two runs."""
+    def counts(self) -> Progress:
+        """Return how far the tasks are that run; no tasks between two runs."""
         if not self._is_running:
-            return 0, 0
+            return Progress()
         if not is_connected(self._spark):
             tracker = context_of(self._spark).statusTracker()
             jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(GROUP)]
             own = {stage for job in jobs if job is not None for stage in job.stageIds}
             stages = [tracker.getStageInfo(stage) for stage in own.intersection(tracker.getActiveStageIds())]
             self._completed = sum(stage.numCompletedTasks for stage in stages if stage is not None)
-        return min(self._completed, self._tasks), self._tasks
+        return Progress(min(self._completed, self._tasks), self._tasks, self._meter.value)
 
     def _note(self, stages: Iterable[Any] | None, *_: object, **__: object) -> None:
         """Keep what Spark Connect reports about its tasks."""

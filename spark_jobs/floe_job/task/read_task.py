@@ -133,7 +133,7 @@ class _TaskRun:
         return TaskResult(self._task.index, tuple(range_parts), schemas=schemas, key_schemas=key_schemas, **found)
 
     def _read(self, reader: RangeReader, slice_: RangePart) -> Generator[tuple[int, RowBlock], None, RangePartResult]:
-        seen = 0
+        seen = size = 0
         first: int | None = None
         timestamp: int | None = None
         counts = RangeCounts()
@@ -143,12 +143,13 @@ class _TaskRun:
             first = records.offsets[0] if first is None else first
             timestamp = records.messages[-1].timestamp()
             seen += len(records)
+            size += batch.nbytes
             counts += self._take(records)
             if self._send_queue is not None:
                 yield from self._send_queue.take()
             del batch, records  # their memory is free before the next batch is gathered
         counts += RangeCounts(invisible=slice_.end - slice_.start - seen)
-        return RangePartResult(slice_, counts, first, timestamp, self._deliveries - before)
+        return RangePartResult(slice_, counts, first, timestamp, self._deliveries - before, size)
 
     def _take(self, records: Records) -> RangeCounts:
         """Pass the records that are no tombstones to their tables."""

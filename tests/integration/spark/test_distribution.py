@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,8 @@ from floe.model.accounting import TableCounts
 from floe.operators.spark.code_archive import archive
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
-from floe_job.runtime.spark_runner import run_on
+from floe_job.contract.work_done import WorkDone
+from floe_job.runtime.spark_runner import meter_of, run_on
 from stack.services.spark_connect import ConnectServer
 from stack.settings import free_port
 from tests.support.repository import ROOT
@@ -194,14 +196,29 @@ def connected(tmp_path: Path) -> Iterator[Any]:
     server.stop()
 
 
-@PYSPARK_LEAVES_SOCKETS
-def test_spark_shuffles_rows_to_one_file_a_partition(pipeline: MakePipeline, classic: Any) -> None:
-    one = prepared(pipeline, **HASH)
-    plan = one.plan()
-    announced = one.write(plan, lambda tasks: run_on(classic, tasks))
+def measured(spark: Any, one: Pipeline) -> tuple[list[Announcement], WorkDone]:
+    """Write and commit what is new; return the announcements, and what the tasks have read."""
+    plan, meter = one.plan(), meter_of(spark)
+    announced = one.write(plan, lambda tasks: run_on(spark, tasks, meter))
     one.commit(plan)
-    assert sorted(files(announced).values()) == [1] * DAYS
     assert one.column("id") == written_ids()
+    return announced, meter.value
+
+
+def work_of(tasks: int) -> WorkDone:
+    return WorkDone(
+        tasks, 840, sum(len(json.dumps(row)) for start in range(0, 4000, 1000) for row in pizzas(210, start))
+    )
+
+
+@PYSPARK_LEAVES_SOCKETS
+@pytest.mark.parametrize(("keys", "expected"), [(HASH, 1), ({}, 4)], ids=["hash", "none"])
+def test_spark_writes_a_file_per_partition_and_counts(
+    pipeline: MakePipeline, classic: Any, keys: dict[str, Any], expected: int
+) -> None:
+    announced, work = measured(classic, prepared(pipeline, **keys))
+    assert sorted(files(announced).values()) == [expected] * DAYS
+    assert work == work_of(tasks=work.tasks)
 
 
 @PYSPARK_LEAVES_SOCKETS
@@ -225,10 +242,10 @@ def test_a_worker_that_is_killed_while_it_writes_is_run_again(
 
 
 @pytest.mark.full
-def test_spark_connect_shuffles_alike(pipeline: MakePipeline, connected: Any) -> None:
-    one = prepared(pipeline, **HASH)
-    plan = one.plan()
-    announced = one.write(plan, lambda tasks: run_on(connected, tasks))
-    one.commit(plan)
-    assert sorted(files(announced).values()) == [1] * DAYS
-    assert one.column("id") == written_ids()
+@pytest.mark.parametrize(("keys", "expected"), [(HASH, 1), ({}, 4)], ids=["hash", "none"])
+def test_spark_connect_writes_and_counts_alike(
+    pipeline: MakePipeline, connected: Any, keys: dict[str, Any], expected: int
+) -> None:
+    announced, work = measured(connected, prepared(pipeline, **keys))
+    assert sorted(files(announced).values()) == [expected] * DAYS
+    assert work == work_of(tasks=work.tasks)

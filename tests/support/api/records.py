@@ -6,6 +6,7 @@ import math
 from datetime import UTC, datetime, timedelta
 
 from floe.model.intervals import Intervals
+from floe.status.freshness import Freshness, TableFreshness
 from floe.status.model import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
 from floe.status.record import (
     ControlEvent,
@@ -17,6 +18,7 @@ from floe.status.record import (
     StatusRecord,
 )
 
+MINUTE = timedelta(minutes=1)
 SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
 TURNED = "\u202egnp.exe\u200b\x00\x1b[31m"
 LONG = "n" * 10_000
@@ -35,6 +37,7 @@ def record(
     letters: bool = False,
     problems: tuple[str, ...] = (),
     backlog: int = 0,
+    late: bool = False,
     start: int = 1_000_000,
 ) -> StatusRecord:
     """Return a record that was collected ``seconds`` ago, with ``lag`` records unread in all."""
@@ -63,6 +66,7 @@ def record(
         seconds_until_lost=561_000.0 if lag else None,
         dead_letters_at=at,
         rows=4_812_004,
+        freshness=Freshness(600_000, at, (TableFreshness(table, at - 24 * MINUTE, True, True),)) if late else None,
     )
 
 
@@ -88,6 +92,7 @@ def hostile_record(name: str, text: str) -> StatusRecord:
         history=(Point(at - timedelta(minutes=1), None, 0), Point(at, 10, 5)),
         lag_seconds=1e9,
         seconds_until_lost=3.0,
+        freshness=Freshness(1, at, (TableFreshness(text, at - MINUTE, True),), 2),
         dead_letters_at=at,
     )
 
@@ -181,7 +186,7 @@ def deployment() -> list[tuple[str, StatusRecord | str | None, dict[str, object]
             ),
             {"runs": ["success", "failed"]},
         ),
-        ("sensors", record("sensors", "iot.sensors", "iot.sensors", lag=52_000, seconds=4_000), good),
+        ("sensors", record("sensors", "iot.sensors", "iot.sensors", lag=52_000, seconds=4_000, late=True), good),
         ("sessions", record("sessions", "web.sessions", "web.sessions", lag=9_001), {"runs": ["success", "running"]}),
         ("returns", None, {"broken": True, "runs": ["failed"]}),
         ("audit-log", "{this is no record", good),

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 
 from floe.model.intervals import Intervals
+from floe.status.freshness import MAX_TABLES, Freshness, TableFreshness
 from floe.status.model import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
 from floe.status.parts.value_types import MAX_INTEGER
 from floe.status.record import (
@@ -60,6 +61,9 @@ def large(partitions: int, topic: str = "pizzas", tables: int = 1) -> StatusReco
         ),
         (DeadLetterReason("db.t", "coerce", "E", 9, (DeadLetterSample("t", 0, 1, "why", "00" * 256, 256),) * 3),) * 20,
         tuple(Point(NOW + i * MINUTE, 10, 10) for i in range(240)),
+        freshness=Freshness(
+            1000, NOW, tuple(TableFreshness(f"db.t{t}", NOW, True, True) for t in range(tables))[:MAX_TABLES]
+        ),
     )
 
 
@@ -107,6 +111,13 @@ _events = st.builds(
 )
 _samples = st.builds(DeadLetterSample, _texts, _integers, _integers, _texts, _maybe_texts, _integers)
 _reasons = st.builds(DeadLetterReason, _texts, _texts, _texts, _integers, st.lists(_samples, max_size=2).map(tuple))
+_freshnesses = st.builds(
+    Freshness,
+    _integers,
+    st.none() | _times,
+    st.lists(st.builds(TableFreshness, _texts, _times, st.booleans(), st.booleans()), max_size=2).map(tuple),
+    st.integers(0, 100),
+)
 _seconds = st.none() | st.floats(0, 10**9)
 
 RECORDS = st.builds(
@@ -120,4 +131,5 @@ RECORDS = st.builds(
     _seconds,
     st.none() | _times,
     _integers,
+    st.none() | _freshnesses,
 )

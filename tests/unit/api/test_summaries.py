@@ -11,6 +11,7 @@ import pytest
 from floe.api import summaries
 from floe.api.dag_states import DagState, RunState
 from floe.api.records import KeptStatus
+from floe.status.freshness import Freshness, TableFreshness
 from floe.status.metrics import metrics
 from floe.status.stored_record import dump
 from tests.support.api.records import HOSTILE, hostile_record, record
@@ -61,6 +62,16 @@ def test_valid_through_is_unknown_if_one_table_has_none() -> None:
     tables = (table, replace(table, name="new", commits=()))
     line = summaries.line(DAG, summaries.brief(KeptStatus(replace(kept, status=replace(kept.status, tables=tables)))))
     assert line["status"]["valid_through"] is None
+
+
+def test_late_table_that_is_furthest_behind_is_in_the_line() -> None:
+    late = tuple(TableFreshness(name, NOW - timedelta(hours=1), True) for name in ("db.a", "db.b"))
+    kept = replace(record("orders", "o", "db.o"), freshness=Freshness(600_000, NOW, late, more=1))
+    line = summaries.line(DAG, summaries.brief(KeptStatus(kept)))["status"]
+    sums = line["late"], line["late_table"], line["late_through"]
+    assert sums == (3, "db.a", (NOW - timedelta(hours=1)).isoformat())
+    line = summaries.line(DAG, summaries.brief(KeptStatus(record("orders", "o", "db.o"))))["status"]
+    assert (line["late"], line["late_table"], line["late_through"]) == (0, None, None)
 
 
 def test_brief_measures_as_the_record_does() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from floe.model.intervals import Intervals
+from floe.status.freshness import Freshness, TableFreshness
 from floe.status.metrics import FAMILIES, metrics
 from floe.status.model import Backlog, ConnectorStatus, PartitionStatus, TableStatus
 from floe.status.record import DeadLetterReason, StatusRecord
@@ -106,6 +107,14 @@ def test_what_is_not_known_has_no_sample() -> None:
 def test_connector_without_lag_has_an_age_of_zero() -> None:
     assert of(StatusRecord(status(lag=0)), "floe_lag_seconds") == {(): 0}
     assert of(StatusRecord(status(lag=1)), "floe_lag_seconds") == {}
+
+
+def test_late_tables_are_counted_where_freshness_is_watched() -> None:
+    late = TableFreshness("db.t", NOW, is_late=True)
+    freshness = Freshness(1000, NOW, (late, replace(late, table="db.u", is_late=False)), more=2)
+    assert of(StatusRecord(status(), freshness=freshness), "floe_late_tables") == {(): 3}
+    assert of(StatusRecord(status(), freshness=Freshness(1000)), "floe_late_tables") == {(): 0}
+    assert of(StatusRecord(status()), "floe_late_tables") == {}
 
 
 def test_no_open_dead_letters_are_zero_not_nothing() -> None:

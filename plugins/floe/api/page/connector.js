@@ -7,7 +7,7 @@ import { controlEvents } from "./events.js";
 import { count, counted, duration, moment, range, shown } from "./format.js";
 import { history } from "./history.js";
 import { holdings } from "./intervals.js";
-import { badge, isStale, link, name, when } from "./parts.js";
+import { badge, isStale, lateBadge, link, name, when } from "./parts.js";
 import { openReplay } from "./replay.js";
 
 /** Draw the connector; `refresh` asks for it again. */
@@ -19,7 +19,7 @@ export function connectorView(answer, refresh) {
     el(
       "header",
       { class: "head" },
-      el("div", {}, el("h1", {}, name(answer.name, 120), " ", badge(answer.state)), answer.dag.description && el("p", { class: "hint" }, name(answer.dag.description, 300))),
+      el("div", {}, el("h1", {}, name(answer.name, 120), " ", badge(answer.state), " ", lateBadge(lateTables(answer).count)), answer.dag.description && el("p", { class: "hint" }, name(answer.dag.description, 300))),
       actions(answer, refresh, replay),
     ),
     ...troubles(answer),
@@ -50,6 +50,20 @@ function troubles({ name: own, state, dag, problem, record }) {
     found.push(notice("warn", el("p", {}, "This status is old: it was collected ", when(status.at), ". Is the DAG floe.status running?")));
   }
   if (status.problems.length) found.push(notice("bad", el("ul", {}, status.problems.map((one) => el("li", {}, name(one, 1000))))));
+  const late = lateTables({ record });
+  if (late.count) {
+    const limit = duration(record.freshness.max_ms / 1000);
+    const each = late.named.slice(0, 10).map((one) => el("li", {}, name(one.table), " has all records up to ", moment(one.through), " only, ", when(one.through)));
+    const more = late.count - each.length;
+    const pause = dag.paused ? "Late tables of a paused connector raise no alert. " : "";
+    found.push(
+      notice(
+        "bad",
+        el("p", {}, `Late: records are older than ${limit} (floe.freshness.max-ms) and not in their tables. ${pause}Look at the last run, the lag and the problems.`),
+        el("ul", {}, each, more > 0 && el("li", {}, `and ${counted(more, "more table")}`)),
+      ),
+    );
+  }
   if (status.backlog.length) {
     const each = status.backlog.map((one) => el("li", {}, name(one.table), " lacks ", name(`${one.topic}-${one.partition}`), ` ${range([one.start, one.end])}: ${counted(one.end - one.start, "offset")}`));
     found.push(notice("bad", el("p", {}, "Tables are behind; the next run reads for them again:"), el("ul", {}, each)));
@@ -63,6 +77,12 @@ function troubles({ name: own, state, dag, problem, record }) {
 /** What the first failed task of the last run says. */
 function said(dag) {
   return dag.failure && el("p", {}, name(dag.failure, 2000));
+}
+
+/** How many tables are late, and those that the record names. */
+function lateTables({ record }) {
+  const named = (record?.freshness?.tables ?? []).filter((one) => one.is_late);
+  return { named, count: named.length + (record?.freshness?.more ?? 0) };
 }
 
 function facts({ name: own, dag, record }) {

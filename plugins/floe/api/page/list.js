@@ -1,8 +1,8 @@
 // All connectors: what needs a person comes first.
 
 import { button, el, notice, table } from "./dom.js";
-import { NONE, age, count, counted, duration, shown } from "./format.js";
-import { badge, isStale, name, stateText, when } from "./parts.js";
+import { NONE, age, count, counted, duration, moment, shown } from "./format.js";
+import { badge, isStale, lateBadge, name, stateText, when } from "./parts.js";
 
 const chosen = { text: "", state: "all", key: "attention", down: false };
 
@@ -11,7 +11,7 @@ const time = (text) => Date.parse(text) || null;
 
 function needsCare(line) {
   const status = line.status;
-  return ["broken", "failed"].includes(line.state) || !status || status.problems.length > 0 || status.backlog > 0 || isStale(status.at);
+  return ["broken", "failed"].includes(line.state) || !status || status.problems.length > 0 || status.backlog > 0 || status.late > 0 || isStale(status.at);
 }
 
 const KEYS = {
@@ -104,7 +104,7 @@ function none(set) {
 
 const COLUMNS = [
   { key: "name", title: "Connector", cell: connectorCell },
-  { key: "state", title: "State", cell: (line) => badge(line.state) },
+  { key: "state", title: "State", cell: (line) => [badge(line.state), " ", lateBadge(line.status?.late)] },
   { key: "lag", title: "Lag, records", numeric: true, cell: (line) => count(line.status?.lag) },
   { key: "seconds", title: "Lag, time", numeric: true, cell: (line) => duration(line.status?.lag_seconds) },
   { key: "valid", title: "Valid through", numeric: true, cell: (line) => when(line.status?.valid_through) },
@@ -126,10 +126,17 @@ function problemCell({ state, status, problem, dag }) {
   if (state === "failed" && dag.failure) return el("span", { class: "bad-text" }, shown(dag.failure, 160));
   if (problem) return el("span", { class: "warn-text" }, shown(problem, 110));
   const texts = [...status.problems];
+  if (status.late > 0) texts.unshift(lateText(status));
   if (status.backlog > 0) texts.unshift(`A table is behind by ${counted(status.backlog, "record")}.`);
   if (!texts.length) return el("span", { class: "quiet" }, "none");
   const more = texts.length > 1 ? ` (${texts.length - 1} more)` : "";
   return el("span", { class: "bad-text" }, name(texts[0], 110), more);
+}
+
+function lateText({ late, late_table: table, late_through: through }) {
+  if (!table) return `Late: ${counted(late, "table")}.`;
+  const more = late > 1 ? ` and ${counted(late - 1, "more table")}` : "";
+  return `Late: ${shown(table, 60)}${more}, complete up to ${moment(through)}.`;
 }
 
 function ageCell({ status }) {

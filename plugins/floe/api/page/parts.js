@@ -20,6 +20,11 @@ export function badge(state) {
   return el("span", { class: `badge ${kind}`, title }, text);
 }
 
+/** The badge of a connector with late tables; nothing if there is none. */
+export function lateBadge(count) {
+  return count > 0 && el("span", { class: "badge bad", title: "Records are older than floe.freshness.max-ms and not in their tables." }, "Late");
+}
+
 export function stateText(state) {
   return STATES[state]?.[1] ?? shown(state);
 }

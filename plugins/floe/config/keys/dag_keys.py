@@ -67,4 +67,17 @@ DAG: Final = (
         None,
         "Whether the connector's DAG is paused when Airflow sees it first. Default: Airflow's.",
     ),
+    supported(
+        "floe.dag.on-failure-callback",
+        Kind.STRING,
+        None,
+        "Called once for each run of both DAGs that fails, and when a table is late: `python:package.module.attribute`, a "
+        "function that takes Airflow's context or a notifier, of a module of FLOE_CALLBACK_MODULES.",
+    ),
+    supported(
+        "floe.dag.on-success-callback",
+        Kind.STRING,
+        None,
+        "Called once for each run of both DAGs that succeeds, likewise.",
+    ),
 )

@@ -84,6 +84,14 @@ FLOE: Final = (
         minimum=-1,
         key_class=KeyClass.LIVE,
     ),
+    supported(
+        "floe.freshness.max-ms",
+        Kind.LONG,
+        "-1",
+        "Milliseconds, at least 1000, after which a record has to be in its table; else the table is late, and an alert says "
+        "so, once. -1: not watched.",
+        minimum=-1,
+    ),
     refused("floe.max-bytes-per-run", Kind.LONG, "-1", "Offsets tell no bytes. Set floe.max-records-per-run.", "-1"),
     supported(
         "floe.on-data-loss",

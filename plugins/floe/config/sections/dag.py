@@ -6,6 +6,8 @@ from typing import Final
 from floe.config.keys.reader import Settings
 from floe.config.keys.values import InvalidValue, parse_list
 from floe.config.names import plain_problem
+from floe.config.sections.callbacks import NO_CALLBACKS, ON_FAILURE, ON_SUCCESS, CallbackPath, read_callback
+from floe.config.transforms.allowed_modules import AllowedModules
 
 PREFIX: Final = "floe.dag."
 ACCESS: Final = "floe.dag.access-control."
@@ -31,7 +33,7 @@ class DagSettings:
     """What the connector says of its DAGs. Times are in milliseconds; None is no limit, or Airflow's own default.
 
     ``retries``: of plan and write. ``access``: roles, each with some of ``PERMISSIONS``. ``is_paused``: when Airflow first
-    sees them.
+    sees them. ``on_failure``, ``on_success``: what is called once for a run that ends so.
     """
 
     owner: str = "floe"
@@ -46,13 +48,18 @@ class DagSettings:
     task_timeout_ms: int | None = None
     max_active_replays: int = 4
     is_paused: bool | None = None
+    on_failure: CallbackPath | None = None
+    on_success: CallbackPath | None = None
 
 
 PLAIN: Final = DagSettings()
 
 
-def read_dag(settings: Settings) -> DagSettings:
-    """Read the keys; a problem is noted, and what it is of has its default."""
+def read_dag(settings: Settings, callbacks: AllowedModules | None = NO_CALLBACKS) -> DagSettings:
+    """Read the keys; a problem is noted, and what it is of has its default.
+
+    ``callbacks``: the modules that the operator allows; None in a task, after the file was read by them.
+    """
     return DagSettings(
         owner=_name(settings, OWNER) or PLAIN.owner,
         tags=_tags(settings),
@@ -66,6 +73,8 @@ def read_dag(settings: Settings) -> DagSettings:
         task_timeout_ms=_timeout(settings, TASK_TIMEOUT),
         max_active_replays=settings.integer(MAX_REPLAYS),
         is_paused=settings.boolean(IS_PAUSED) if settings.given(IS_PAUSED) else None,
+        on_failure=read_callback(settings, ON_FAILURE, callbacks),
+        on_success=read_callback(settings, ON_SUCCESS, callbacks),
     )
 
 

@@ -17,6 +17,7 @@ from floe.config.overrides.run_keys import names_code
 from floe.config.providers.reference import providers_in
 from floe.config.providers.resolution import is_late
 from floe.config.secrets.detection import is_reference, is_secret
+from floe.config.sections.callbacks import KEYS as CALLBACKS
 from floe.config.stored.host_list import VARIABLE as HOSTS
 from floe.config.stored.host_list import HostList
 
@@ -105,7 +106,7 @@ class OperatorLists:
             yield "a connector made by REST may not have this key, as it leads to files or commands of the workers"
         if key.startswith(_OF_FILES):
             yield "rights and places in Airflow are given by connector files only"
-        if value.lower().startswith("python:"):
+        if value.lower().startswith("python:") and key not in CALLBACKS:  # whose modules the operator lists
             yield "transforms in Python are for connector files: a connector made by REST names no code"
         if names_code(key) and not _LOOKED_UP.fullmatch(key):
             yield "the key names code, which a connector made by REST may not"

@@ -1,4 +1,4 @@
-"""Which modules of Python transforms may come from: those of ``FLOE_TRANSFORM_MODULES``, which the operator sets."""
+"""Which modules connectors may name: for transforms those of ``FLOE_TRANSFORM_MODULES``, which the operator sets."""
 
 import os
 import re
@@ -12,25 +12,29 @@ VARIABLE: Final = "FLOE_TRANSFORM_MODULES"
 OWN_PACKAGES: Final = frozenset({"floe", "floe_job"})
 
 _ENTRY: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(\.\*)?", re.ASCII)
-_EXAMPLE: Final = "my_transforms,my_package.*"
+_EXAMPLE: Final = "my_module,my_package.*"
 _SHOWN_CHARACTERS: Final = 100
 
 
 @dataclass(frozen=True)
 class AllowedModules:
-    """The entries of the list: ``package.module`` for one module, ``package.*`` for a package and all below it."""
+    """The entries of the list: ``package.module`` for one module, ``package.*`` for a package and all below it.
+
+    ``variable``: of the environment, which has the list.
+    """
 
     entries: tuple[str, ...] = ()
+    variable: str = VARIABLE
 
     @classmethod
-    def of(cls, environ: Mapping[str, str]) -> "AllowedModules":
-        """Read the list. What is wrong with an entry is a problem of the transforms that no other entry allows."""
-        return cls(parse_list(environ.get(VARIABLE, "")))
+    def of(cls, environ: Mapping[str, str], variable: str = VARIABLE) -> "AllowedModules":
+        """Read the list. What is wrong with an entry is a problem of the modules that no other entry allows."""
+        return cls(parse_list(environ.get(variable, "")), variable)
 
     @classmethod
-    def present(cls) -> "AllowedModules":
+    def present(cls, variable: str = VARIABLE) -> "AllowedModules":
         """Read the list of this process."""
-        return cls.of(os.environ)
+        return cls.of(os.environ, variable)
 
     def entry(self, module: str) -> str | None:
         """Return the first entry that allows a module; None if none does."""
@@ -42,8 +46,8 @@ class AllowedModules:
         listed = ", ".join(self.entries)[:_SHOWN_CHARACTERS] or "none"
         hint = f"; {wrong[:_SHOWN_CHARACTERS]!r} in it is no module" if wrong is not None else ""
         return (
-            f"the module {module[:_SHOWN_CHARACTERS]!r} is not allowed here, {VARIABLE} lists {listed}{hint}: the operator "
-            f"lists it in the environment of Airflow, such as {VARIABLE}={_EXAMPLE}"
+            f"the module {module[:_SHOWN_CHARACTERS]!r} is not allowed here, {self.variable} lists {listed}{hint}: the "
+            f"operator lists it in the environment of Airflow, such as {self.variable}={_EXAMPLE}"
         )
 
 

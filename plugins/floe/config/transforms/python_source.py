@@ -41,6 +41,12 @@ class PythonSource:
         return digest.hexdigest()
 
 
+def find_module(module: str) -> None:
+    """Look a module up on the path of this Python; nothing is imported. Raises SourceProblem where there is none."""
+    for _ in _lineage(module):
+        pass
+
+
 def source_of(module: str, entry: str) -> tuple[PythonSource, str]:
     """Read the modules that ``entry`` of the allow-list names, and return them with the text of one. Raises SourceProblem.
 

@@ -14,6 +14,7 @@ from floe.operators.dags.forms import replay_form
 from floe.operators.dags.links import dag_link, page_link
 from floe.operators.dags.markdown import readable
 from floe.operators.failures import floe_task
+from floe.operators.lookup.callbacks import of_dag
 from floe.operators.lookup.config_values import resolved
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.plan import PlanOperator, rest_skipped
@@ -107,6 +108,8 @@ def replay_dag(connector: Connector) -> DAG:
         catchup=False,
         max_active_runs=connector.dag.max_active_replays,  # each has its own plan; the tables' ledgers keep them apart
         is_paused_upon_creation=False,
+        on_failure_callback=of_dag(connector.dag.on_failure),
+        on_success_callback=of_dag(connector.dag.on_success),
         default_args=sink_dag.default_args(connector.dag),
         params=replay_form(connector),
         tags=["floe", "replay", *connector.dag.tags],

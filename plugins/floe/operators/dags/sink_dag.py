@@ -21,6 +21,7 @@ from floe.operators.dags.links import dag_link, page_link
 from floe.operators.dags.markdown import markdown, readable
 from floe.operators.dags.schedule import airflow_schedule, shown_schedule
 from floe.operators.failures import say_failure
+from floe.operators.lookup.callbacks import of_dag
 from floe.operators.plan import PlanOperator
 from floe.operators.write import WriteFilesOperator
 
@@ -110,6 +111,8 @@ def sink_dag(connector: Connector) -> DAG:
         max_active_runs=1,
         allowed_run_types=RUN_TYPES,  # type: ignore[arg-type]
         dagrun_timeout=_time(connector.dag.run_timeout_ms),
+        on_failure_callback=of_dag(connector.dag.on_failure),
+        on_success_callback=of_dag(connector.dag.on_success),
         is_paused_upon_creation=connector.dag.is_paused,
         default_args=default_args(connector.dag),
         params=sink_form(connector),

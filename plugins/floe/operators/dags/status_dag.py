@@ -9,6 +9,7 @@ from airflow.sdk import DAG
 
 from floe.config.names import STATUS_DAG
 from floe.operators import task_context
+from floe.operators.failures import say_failure
 from floe.operators.status.collector import StatusOperator
 
 EVERY = timedelta(minutes=1)
@@ -18,7 +19,8 @@ TIMEOUT = timedelta(seconds=55)
 _DOC = """
 Looks up where each connector is, every minute: lag, tables and their last commits, dead letters, the control topic's last
 events. A record of each is kept as the Airflow variable `floe.status.<connector>`. Page, REST API and metrics show these
-records and ask neither Kafka nor a catalog. It writes nothing else. While it is paused, runs keep what they know themselves.
+records and ask neither Kafka nor a catalog. It writes nothing else. A run that finds a table newly late, by
+`floe.freshness.max-ms`, fails in the end; the next one does not. While it is paused, runs keep what they know themselves.
 """
 
 
@@ -32,7 +34,7 @@ def status_dag(default_folder: Path) -> DAG:
         catchup=False,
         max_active_runs=1,
         is_paused_upon_creation=False,
-        default_args={"owner": "floe", "retries": 0},
+        default_args={"owner": "floe", "retries": 0, "on_failure_callback": say_failure},
         tags=["floe"],
         doc_md=_DOC,
     ) as dag:

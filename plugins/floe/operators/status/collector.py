@@ -15,12 +15,13 @@ from floe.operators.failures import floe_task
 from floe.operators.lookup.config_values import resolved
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.status import store
+from floe.operators.status.late_tables import LateTables
 from floe.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from floe.config import ConfigError, ConnectorFile
+    from floe.config import ConfigError, Connector, ConnectorFile
     from floe.status.record import StatusRecord
 
 THREADS = 8
@@ -46,35 +47,45 @@ class StatusOperator(BaseOperator):
 
     @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
-        """Return how many records were kept, and of which connectors something is wrong, in small."""
+        """Return how many records were kept, and of which connectors something is wrong, in small.
+
+        Raises TablesLate, after all that, where tables became late.
+        """
         from floe.operators.dags.connector_dags import connector_files
 
         until = time.monotonic() + SECONDS
         files = connector_files(self._default_folder)
         formers = {file.name: store.load(file.name) for file in files}
         jobs = {file.name: _job(file, formers[file.name]) for file in _in_order(files, formers)}
-        dead_letters = {file.name: file.connector.errors.table if file.connector else None for file in files}
+        connectors = {file.name: file.connector for file in files}
+        late = LateTables(context)
         kept: dict[str, bool] = {}
         wrong: dict[str, str] = {}
         for name, record in side_by_side(jobs, THREADS, until):
-            kept[name] = _keep(record, dead_letters[name], wrong)
+            kept[name] = _keep(record, connectors[name], wrong, late)
         for name in jobs.keys() - kept.keys():
-            kept[name] = _keep(_unanswered(name, formers[name]), dead_letters[name], wrong)
+            kept[name] = _keep(_unanswered(name, formers[name]), connectors[name], wrong, late)
         store.remove_others(kept.keys())
         for name, problem in sorted(wrong.items()):
             self.log.warning("%s: %s", name, problem)
         self.log.info("status of %s connectors kept", sum(kept.values()))
+        late.alert()
         shown = dict(sorted(wrong.items())[:MAX_SHOWN])
         return {"kept": sum(kept.values()), "wrong": shown, "more": len(wrong) - len(shown)}
 
 
-def _keep(record: StatusRecord, dead_letters: str | None, wrong: dict[str, str]) -> bool:
+def _keep(record: StatusRecord, connector: Connector | None, wrong: dict[str, str], late: LateTables) -> bool:
     """Keep a record, over what a run may have kept since this one was begun; note what is wrong."""
     from floe.status.record_reader import rebased
 
     if record.status.problems:
         wrong[record.status.name] = clip(record.status.problems[0], 200)
-    return store.save(rebased(record, store.load(record.status.name), dead_letters))
+    name, dead_letters = record.status.name, None if connector is None else connector.errors.table
+    latest = store.load(name)
+    is_kept = store.save(late.follow(rebased(record, latest, dead_letters), record, latest, connector))
+    if not is_kept:
+        late.not_kept(name)
+    return is_kept
 
 
 def _in_order(files: Iterable[ConnectorFile], formers: dict[str, StatusRecord | None]) -> list[ConnectorFile]:

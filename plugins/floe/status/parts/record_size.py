@@ -49,7 +49,8 @@ def fit(record: StatusRecord) -> StatusRecord:
         if _fits(smaller):
             return smaller
     status, problem = record.status, "this connector has more topics and tables than a status record has room for"
-    return StatusRecord(ConnectorStatus(status.name[:250], status.group_id[:250], status.at, problems=(problem,)))
+    least = ConnectorStatus(status.name[:250], status.group_id[:250], status.at, problems=(problem,))
+    return StatusRecord(least, freshness=record.freshness and record.freshness.with_most(0))
 
 
 def with_most_spans(every: Iterable[HeldOffsets], most: int) -> tuple[HeldOffsets, ...]:
@@ -132,6 +133,7 @@ def _fewer_entries(record: StatusRecord, most: int, most_held: int) -> StatusRec
         held=with_most_spans(record.held, most_held),
         dead_letters=None if dead_letters is None else tuple(replace(one, samples=()) for one in dead_letters[:most]),
         history=thinned(record.history, min(most, _POINTS)),
+        freshness=record.freshness and record.freshness.with_most(most),
     )
 
 
