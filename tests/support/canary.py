@@ -28,6 +28,8 @@ import confluent_kafka as ck
 import httpx
 import psutil
 
+from tests.support.api.routes import routes
+
 Texts = Iterable[tuple[str, bytes]]
 """Where a text is, and the text."""
 Place = Callable[[], Texts]
@@ -187,15 +189,20 @@ def topics(bootstrap: str, names: Collection[str]) -> Place:
 
 
 def pages(url: str, user: str, password: str, connectors: Collection[str]) -> Place:
-    """What floe's routes in Airflow's API server answer to a user: the page's list, connectors, and metrics."""
+    """What all routes of floe in Airflow's API server answer to a user who reads: the page, metrics, Connect's API."""
 
     def read() -> Iterator[tuple[str, bytes]]:
-        paths = ("view/connectors", "metrics", *(f"view/connectors/{name}" for name in connectors))
-        with httpx.Client(base_url=f"{url}/floe/", auth=(user, password), timeout=60, trust_env=False) as client:
-            for path in paths:
+        found = {path for name in connectors for method, path in routes(name) if method == "GET"}
+        assert {"/floe/view/connectors", "/floe/metrics", "/connect/connectors"} <= found
+        with httpx.Client(base_url=url, auth=(user, password), timeout=60, trust_env=False) as client:
+            for path in sorted({*found, "/connect/connectors?expand=info&expand=status"}):
                 answer = client.get(path)
-                yield f"/floe/{path}", answer.raise_for_status().content
-                yield f"headers of /floe/{path}", str(answer.headers).encode()
+                is_known = answer.status_code in (200, 307) or (
+                    answer.status_code == 404 and path.startswith("/connect/")
+                )
+                assert is_known, f"{path}: {answer.status_code}"
+                yield path, answer.content
+                yield f"headers of {path}", str(answer.headers).encode()
 
     return read
 

@@ -80,7 +80,9 @@ def walked(
             deployment.broker.bootstrap,
             [*names, *(f"control-{name}" for name in [*dags.values(), good.connector.name])],
         ),
-        pages(deployment.airflow.url, USER, deployment.airflow.password(), [*dags.values(), good.connector.name]),
+        pages(
+            deployment.airflow.url, USER, deployment.airflow.password(), [*dags.values(), good.connector.name, broken]
+        ),
         processes,
     )
     with processes.watched():

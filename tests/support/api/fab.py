@@ -70,7 +70,7 @@ def add_users(session: Any, passwords: dict[str, str]) -> None:
             role = manager.add_role(name)
             rights = [("can_read", "Website"), *(("can_read", entity) for entity in _ENTITIES)]
             if name == RUNNER:
-                rights.append(("can_edit", "Task Instances"))
+                rights += [("can_edit", "DAG Runs"), ("can_edit", "Task Instances")]
             for action, resource in rights:
                 manager.add_permission_to_role(role, manager.create_permission(action, resource))
         for user, roles in USERS.items():

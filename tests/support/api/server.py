@@ -29,7 +29,7 @@ USERS = {"admin": "admin", "op": "op", "user": "user", "viewer": "viewer", "othe
 """Roles by user; of ``other`` and ``stranger`` see :mod:`tests.support.api.auth`."""
 
 REAL = "orders"
-READY_WITHIN = 120.0
+READY_WITHIN = 300.0
 
 
 def seed(name: str, record: StatusRecord | str | None, **more: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import traceback
 from typing import Any
@@ -35,6 +36,13 @@ class ConnectError(Exception):
         self.message = message
 
 
+class AsciiJson(JSONResponse):
+    """JSON in ASCII: a text that is half of a character, which callers may send, cannot be encoded otherwise."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
 def titled(status: int) -> ConnectError:
     """Return the answer of the HTTP layer, which has only the name of the status."""
     return ConnectError(status, f"HTTP {status} {_TITLES[status]}")
@@ -42,7 +50,7 @@ def titled(status: int) -> ConnectError:
 
 def answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> JSONResponse:
     """Return a body as JSON."""
-    return JSONResponse(body, status, headers)
+    return AsciiJson(body, status, headers)
 
 
 def add_error_answers(app: FastAPI) -> None:
@@ -103,4 +111,4 @@ class UnexpectedErrors:
 
 def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
     """Return an error in Connect's form; secrets in its message are hidden."""
-    return JSONResponse({"error_code": status, "message": hide(message)}, status, headers)
+    return AsciiJson({"error_code": status, "message": hide(message)}, status, headers)

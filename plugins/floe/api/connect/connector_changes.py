@@ -23,6 +23,7 @@ from floe.api.connect.parse_request import request_parsing
 from floe.api.dag_states import SINK, TAG
 from floe.config import ConfigError
 from floe.config.names import REPLAY_SUFFIX
+from floe.config.secrets.mask import Mask
 from floe.config.stored.connector_file import groups_of, parsed
 from floe.config.stored.operator_lists import secret_reference
 from floe.config.stored.stored_connector import STOPPED, StoredConnector, secrets_from_text
@@ -122,13 +123,16 @@ def _checked(before: StoredConnector, name: str, config: Mapping[str, str], *, i
         parsed(StoredConnector(name, stored.values), os.environ, groups)
         parsed(stored, os.environ, groups)
     except ConfigError as error:
-        raise invalid(error.first_problems()) from None
+        raise invalid(error.first_problems(), config, before.secrets) from None
     return stored
 
 
-def invalid(problems: tuple[str, ...]) -> ConnectError:
-    """Answer about a configuration with errors, as Connect does."""
-    listed = "".join(f"\n{problem}" for problem in problems)
+def invalid(problems: tuple[str, ...], *settings: Mapping[str, str]) -> ConnectError:
+    """Answer about a configuration with errors, as Connect does, without the secrets among settings."""
+    mask = Mask()
+    for some in settings:
+        mask.learn(some)
+    listed = mask.hide("".join(f"\n{problem}" for problem in problems))
     msg = (
         f"Connector configuration is invalid and contains the following {len(problems)} error(s):{listed}\n"
         "You can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`"

@@ -14,6 +14,7 @@ from floe.config.keys.lookup import find
 from floe.config.parser import parse_connector
 from floe.config.providers.operator_settings import OperatorSettings
 from floe.config.secrets.detection import is_secret
+from floe.config.secrets.mask import Mask, hide
 from floe.config.stored.connector_file import groups_of, parsed
 from floe.config.stored.operator_lists import OperatorLists, secret_reference
 from floe.config.stored.stored_connector import StoredConnector
@@ -60,7 +61,8 @@ def _problems(config: Mapping[str, str]) -> list[str]:
             # without the operator's providers and modules: nothing is looked up for whoever asks
             parse_connector(config, operator=OperatorSettings(OperatorSettings.present().worker))
     except ConfigError as error:
-        return list(error.first_problems())
+        mask = Mask.of(config)
+        return [hide(mask.hide(problem)) for problem in error.first_problems()]
     return []
 
 

@@ -24,7 +24,7 @@ DAG: Final = (
         Kind.LIST,
         None,
         "What a role of Airflow's FAB auth manager may do with both DAGs, the role in the key: `can_read`, `can_edit`, "
-        "`can_delete`, `can_trigger`. The role must exist.",
+        "`can_delete`, `can_trigger`, which FAB grants to those who have `can_edit` too. The role must exist.",
     ),
     supported("floe.dag.pool", Kind.STRING, None, "Airflow pool of the tasks; it must exist. Default: Airflow's."),
     supported(

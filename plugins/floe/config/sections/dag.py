@@ -117,6 +117,11 @@ def _access(settings: Settings) -> tuple[tuple[str, tuple[str, ...]], ...]:
             settings.problems.append(str(InvalidValue(f"{ACCESS}{role}", text, why)))
         if problem := plain_problem(role):
             settings.problems.append(f"{ACCESS}<role> {problem}")
+        if "can_trigger" in permissions and "can_edit" not in permissions:
+            settings.warnings.append(
+                f"{ACCESS}{role}: can_trigger has no effect without can_edit, as Airflow's FAB auth manager lets only those "
+                "start runs who may edit the DAG. Add can_edit, unless the role has it on all DAGs"
+            )
         access[role] = permissions
     return tuple(access.items())
 

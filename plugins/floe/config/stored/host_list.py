@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
+from floe.config.secrets.detection import shown_address
+
 VARIABLE: Final = "FLOE_REST_HOSTS"
 
 _ADDRESS: Final = re.compile(
@@ -88,8 +90,9 @@ class HostList:
         for part in text.split(","):
             address = Address.of(part.strip())
             if address is None:
+                shown = shown_address(part.strip())[:_SHOWN]
                 return (
-                    f"{part.strip()[:_SHOWN]!r} is no address that a connector made by REST may name: it is written "
+                    f"{shown!r} is no address that a connector made by REST may name: it is written "
                     "scheme://host:port/path, without a login and a query"
                 )
             if not any(pattern.allows(address) for pattern in self.patterns):

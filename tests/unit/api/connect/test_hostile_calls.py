@@ -66,6 +66,8 @@ def test_name_in_a_path_is_no_way_out(site: Site, name: str, method: str, rest: 
         b'{"\xed\xa0\x80": "x"}',
         b'{"name": {"a": 1}, "config": {}}',
         b'{"name": "a", "config": {"topics": "\\ud800"}}',
+        b'{"topics": "\\ud800", "\\udfff": "x"}',
+        b'{"name": "\\ud800"}',
         json.dumps({"name": "a", "config": {str(number): "x" for number in range(6_000)}}).encode(),
     ],
 )

@@ -157,6 +157,15 @@ def test_every_key_is_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("permissions", "is_warned_of"),
+    [("can_read, can_trigger", True), ("can_read, can_edit, can_trigger", False), ("can_read, can_edit", False)],
+)
+def test_right_that_has_no_effect_is_warned_of(permissions: str, is_warned_of: bool) -> None:
+    found = read_keys({"floe.dag.access-control.Bakers": permissions})[1].warnings
+    assert ["can_trigger has no effect without can_edit" in one for one in found] == [True] * is_warned_of
+
+
+@pytest.mark.parametrize(
     ("key", "value", "why"),
     [
         ("owner", "", "must not be empty"),

@@ -72,6 +72,20 @@ def test_address_that_may_be_read_in_two_ways_is_none(text: str) -> None:
     assert "is no address" in (HOSTS.problem(text) or "")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://floe:kanary-1@catalog.example:8181",
+        "http://floe:kanary%40kanary@catalog.example:8181",
+        "http://catalog.example:8181/?token=kanary-1",
+        "floe:kanary-1@catalog.example:8181",
+    ],
+)
+def test_secret_of_an_address_is_not_quoted(text: str) -> None:
+    problem = HOSTS.problem(text) or ""
+    assert ("is no address" in problem, "kanary" in problem) == (True, False)
+
+
 def test_empty_list_allows_nothing() -> None:
     assert HostList.of("").problem("any.example") is not None
 

@@ -182,5 +182,5 @@ def _named(name: str, config: dict[str, str]) -> dict[str, str]:
         msg = f"Connector name configuration ({inner[:200]}) doesn't match connector name in the URL ({name[:200]})"
         raise ConnectError(400, msg)
     if problems := name_problems(name):
-        raise connector_changes.invalid(tuple(problems))
+        raise connector_changes.invalid(tuple(problems), config)
     return {**config, "name": name}
