@@ -71,8 +71,11 @@ class Deployment:
         return self.connectors.parent / "secrets"
 
     @classmethod
-    def make(cls, broker: Broker, folder: Path) -> Deployment:
-        """Prepare an Airflow on free ports, with connections by environment variables; not started yet."""
+    def make(cls, broker: Broker, folder: Path, more: Mapping[str, str] | None = None) -> Deployment:
+        """Prepare an Airflow on free ports, with connections by environment variables; not started yet.
+
+        ``more``: further variables of its environment.
+        """
         connectors = folder / "connectors"
         connectors.mkdir(parents=True)
         (folder / REST_LAKE / "warehouse").mkdir(parents=True)
@@ -94,7 +97,7 @@ class Deployment:
         canaries, echo = Canaries(), Echo()
         environment["FLOE_WORKER_CONFIG"] = str(_worker_file(folder, broker, canaries))
         environment["AIRFLOW_CONN_WAREHOUSE"] = json.dumps({"conn_type": "generic", "extra": {"prefix": "file://"}})
-        environment |= _secret_environment(canaries, echo)
+        environment |= _secret_environment(canaries, echo) | dict(more or {})
         airflow = Airflow(folder / "airflow", free_port(), REPOSITORY / "dags", REPOSITORY / "plugins", environment)
         made = cls(airflow, broker, connectors, connect_port, canaries, echo)
         made.alerts.mkdir(parents=True)  # before Airflow starts: what is on its path later is not looked for

@@ -40,7 +40,7 @@ class CommitOperator(BaseOperator):
     _landed: tuple[Plan, CommitReport] | None = None
 
     lineage: Lineage | None = None
-    """What this task read and wrote, once it has committed."""
+    """What this task read and wrote, also where it failed after some of its commits."""
 
     def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -72,7 +72,9 @@ class CommitOperator(BaseOperator):
             try:
                 report = committer.commit(announced, failure, params)
             finally:
-                self._landed = plan, committer.landed
+                landed = committer.landed
+                self._landed = plan, landed
+                self.lineage = run_log.tried("Lineage", lambda: Lineage.of(plan, landed, connector, settings), "made")
         except CommitError:
             self._say_lag(plan, connector, settings)
             raise
@@ -82,7 +84,6 @@ class CommitOperator(BaseOperator):
         run_log.say(message.lines())
         run_stats.count_commit(connector.name, report, reasons, plan.dead_letters)
         run_record.keep(connector, status, plan, report)
-        self.lineage = run_log.tried("Lineage", lambda: Lineage.of(plan, report, connector, settings), "made")
         self.committed = plan
         self.outlets = [alias_of(self._connector)]  # events of an alias count if the task has it
         events = context["outlet_events"]
@@ -90,7 +91,7 @@ class CommitOperator(BaseOperator):
         return message.to_json()
 
     def get_openlineage_facets_on_complete(self, task_instance: object) -> Any:
-        """Return topics and tables, for Airflow's OpenLineage provider."""
+        """Return topics and tables, for Airflow's OpenLineage provider, which asks after a failure, too."""
         return None if self.lineage is None else self.lineage.to_openlineage()
 
     def keep_landed(self) -> None:

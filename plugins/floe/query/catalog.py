@@ -57,7 +57,11 @@ class SparkCatalog:
         given = {**(known or {}), **spec.properties}
         texts = {key: value for key, value in given.items() if isinstance(value, str)}
         _require_reachable(spec, given, texts)
-        made = CatalogSpec(spec.type, spec.name, Properties(texts)).for_spark()
+        try:
+            made = CatalogSpec(spec.type, spec.name, Properties(texts)).for_spark()
+        except ValueError as error:
+            message = f"catalog {spec.name!r}: {error}"
+            raise QueryRefused(message) from error
         made = java_keys(made, picks_io=made["type"] in ("rest", "hadoop"))
         if made["type"] == "rest":
             made = {**_VENDED, **made}

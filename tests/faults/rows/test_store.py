@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from tests.faults.harness.sink import MakeSink, Sink
 from tests.faults.oracle.table_files import STORES
 from tests.support.metastores.server import started
 from tests.support.metastores.versitygw import Versitygw
+from tests.support.small_disk import enlarge, small_disk
 from tests.support.tables.store_proxy import EXPIRED, SLOW_DOWN, StoreFault, StoreProxy
 
 LOGIN = ("floe", "the-secret")
@@ -133,25 +133,15 @@ def test_row_41_credentials_of_store_expire_in_write(stored: Stored) -> None:
     heals(run, stored.sink)
 
 
-def mounted(folder: Path, options: str) -> None:
-    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"no file system of a size of its own can be mounted here: {done.stderr.strip()}")
-
-
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted(folder, "size=768k")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", "768k") as folder:
+        yield folder
 
 
-def test_row_39_disk_that_is_full_announces_nothing(make_sink: MakeSink, small_disk: Path) -> None:
-    sink = make_sink(**{"iceberg.catalog.warehouse": f"file://{small_disk}"})
+def test_row_39_disk_that_is_full_announces_nothing(make_sink: MakeSink, disk: Path) -> None:
+    sink = make_sink(**{"iceberg.catalog.warehouse": f"file://{disk}"})
     run = planned(sink, 2_000, pad=6_000)
     assert "No space left on device" in write_fails(run, sink).message
-    mounted(small_disk, "remount,size=64m")
+    enlarge(disk)
     heals(run, sink)

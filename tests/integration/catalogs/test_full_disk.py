@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,27 +11,17 @@ import pytest
 from floe.exceptions import Retryable
 from tests.support.runs.pipeline import MakePipeline
 from tests.support.runs.records import ids, read_ids
-
-
-def mounted(folder: Path, options: str) -> None:
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"no file system of a size of its own can be mounted here: {done.stderr.strip()}")
+from tests.support.small_disk import enlarge, small_disk
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted(folder, "size=512k")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", "512k") as folder:
+        yield folder
 
 
-def test_full_disk_fails_write_and_next_run_heals(pipeline: MakePipeline, small_disk: Path) -> None:
-    pizzas = pipeline(**{"iceberg.catalog.warehouse": f"file://{small_disk}"})
+def test_full_disk_fails_write_and_next_run_heals(pipeline: MakePipeline, disk: Path) -> None:
+    pizzas = pipeline(**{"iceberg.catalog.warehouse": f"file://{disk}"})
     pizzas.produce(ids(0, 50))
     pizzas.run()
     pizzas.produce({"id": i, "note": secrets.token_hex(6_000)} for i in range(50, 250))
@@ -40,9 +29,9 @@ def test_full_disk_fails_write_and_next_run_heals(pipeline: MakePipeline, small_
     assert isinstance(error, Retryable)
     assert "No space left on device" in str(error)
     assert sum(pizzas.position().values()) == 50
-    mounted(small_disk, "remount,size=64m")
+    enlarge(disk)
     pizzas.run()
     assert read_ids(pizzas) == list(range(250))
     # what was left of the file that did not fit is no file of the table
     named = {task.file.file_path.removeprefix("file://") for task in pizzas.table().scan().plan_files()}
-    assert named <= {str(path) for path in small_disk.rglob("*.parquet")}
+    assert named <= {str(path) for path in disk.rglob("*.parquet")}

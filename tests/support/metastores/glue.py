@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import boto3
 
-from stack.exceptions import StartFailed
-from stack.progress import wait_until
+from tests.support.metastores.server import ServerProcess, answers_at
 
 SERVER = Path(__file__).with_name("glue_server.py")
 READY_WITHIN = 60.0
@@ -24,9 +20,8 @@ class Moto:
     """Starts and stops the server; ``uri`` is the address of all its services."""
 
     def __init__(self, folder: Path, port: int) -> None:
-        self._folder = folder
         self.port = port
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process = ServerProcess("moto", folder / "moto.log")
 
     @property
     def uri(self) -> str:
@@ -35,17 +30,9 @@ class Moto:
 
     def start(self) -> None:
         """Start it, wait until it answers, and create the bucket. Raises StartFailed."""
-        log = self._folder / "moto.log"
-        with log.open("wb") as output:
-            command = [sys.executable, str(SERVER), "-H", "127.0.0.1", "-p", str(self.port)]
-            environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
-            self._process = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
-        process = self._process
-        is_up = wait_until(lambda: process.poll() is not None or self._answers(), READY_WITHIN)
-        if not is_up or process.poll() is not None:
-            self.stop()
-            message = f"moto ended or does not answer: {log.read_text(errors='replace')[-3000:]}"
-            raise StartFailed(message)
+        command = [sys.executable, str(SERVER), "-H", "127.0.0.1", "-p", str(self.port)]
+        environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+        self._process.start(command, lambda: answers_at(f"{self.uri}/moto-api/"), READY_WITHIN, environment)
         self.client("s3").create_bucket(Bucket=BUCKET)
 
     def client(self, service: str) -> boto3.client:
@@ -60,13 +47,4 @@ class Moto:
 
     def stop(self) -> None:
         """End it."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(10)
-
-    def _answers(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.uri}/moto-api/", timeout=2) as answer:  # noqa: S310 - on loopback
-                return bool(answer.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
+        self._process.stop()

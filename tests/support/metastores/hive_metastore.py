@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from stack import jars
-from stack.exceptions import StartFailed
 from stack.java import java
-from stack.progress import wait_until
+from tests.support.metastores.server import ServerProcess
 
 LAUNCHER = Path(__file__).parents[1] / "java" / "Metastore.java"
 READY_WITHIN = 90.0
@@ -50,7 +48,7 @@ class HiveMetastore:
         self._folder = folder
         self._packages = packages
         self.port = port
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process = ServerProcess("the Hive metastore", folder / "metastore.log")
 
     @property
     def uri(self) -> str:
@@ -68,28 +66,15 @@ class HiveMetastore:
         (self._folder / "warehouse").mkdir(exist_ok=True)
         (self._folder / "metastore-site.xml").write_text(self._site())
         classpath = os.pathsep.join(map(str, (self._folder, *found)))
-        log = self._folder / "metastore.log"
-        options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Dderby.stream.error.file={log}.derby"]
-        with log.open("ab") as output:
-            main = str(LAUNCHER) if self._packages == PACKAGES else "org.apache.hadoop.hive.metastore.HiveMetaStore"
-            command = [java(), *options, "-cp", classpath, main, "-p", str(self.port)]
-            self._process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self._folder)
-        process = self._process
-        is_up = wait_until(lambda: process.poll() is not None or self._answers(), READY_WITHIN)
-        if not is_up or process.poll() is not None:
-            self.stop()
-            message = f"the Hive metastore ended or does not answer: {log.read_text(errors='replace')[-3000:]}"
-            raise StartFailed(message)
+        derby = f"-Dderby.stream.error.file={self._folder}/metastore.log.derby"
+        options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", derby]
+        main = str(LAUNCHER) if self._packages == PACKAGES else "org.apache.hadoop.hive.metastore.HiveMetaStore"
+        command = [java(), *options, "-cp", classpath, main, "-p", str(self.port)]
+        self._process.start(command, self._answers, READY_WITHIN, folder=self._folder)
 
     def stop(self) -> None:
         """End it."""
-        if self._process is not None:
-            self._process.terminate()
-            try:
-                self._process.wait(10)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait(10)
+        self._process.stop()
 
     def _answers(self) -> bool:
         # it imports thrift, which other tests do not need

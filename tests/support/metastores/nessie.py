@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stack import jars
-from stack.exceptions import StartFailed
-from stack.progress import wait_until
 from stack.settings import LOOPBACK, free_port
 from tests.support.catalogs import CatalogLake
+from tests.support.metastores.server import ServerProcess, answers_at
 from tests.support.tables.catalog_proxy import CatalogProxy, answer_lost, refused, reset
 
 if TYPE_CHECKING:
@@ -36,7 +32,7 @@ class Nessie:
     def __init__(self, folder: Path, *, has_warehouse: bool = True) -> None:
         self._folder = folder
         self._has_warehouse = has_warehouse
-        self._started: list[subprocess.Popen[bytes]] = []
+        self._started: list[ServerProcess] = []
         self.uri = ""
         self.store = ""
 
@@ -74,13 +70,7 @@ class Nessie:
     def stop(self) -> None:
         """End both."""
         for process in self._started:
-            process.terminate()
-        for process in self._started:
-            try:
-                process.wait(15)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait(10)
+            process.stop()
 
     def catalog_keys(self, uri: str) -> dict[str, str]:
         """Return the catalog's keys of a connector, as Java's NessieCatalog has them."""
@@ -104,25 +94,9 @@ class Nessie:
         urllib.request.urlopen(bucket, timeout=10).close()  # noqa: S310 - http, on loopback
 
     def _run(self, command: list[str], name: str, probe: str) -> None:
-        log = self._folder / f"{name}.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(command, stdout=output, stderr=output, env=dict(os.environ))
+        process = ServerProcess(name, self._folder / f"{name}.log")
         self._started.append(process)
-        if (
-            not wait_until(lambda: process.poll() is not None or _answers(probe), READY_WITHIN)
-            or process.poll() is not None
-        ):
-            self.stop()
-            message = f"{name} ended or does not answer: {log.read_text(errors='replace')[-3000:]}"
-            raise StartFailed(message)
-
-
-def _answers(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(address, timeout=2) as answer:  # noqa: S310 - http, on loopback
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
+        process.start(command, lambda: answers_at(probe), READY_WITHIN)
 
 
 @dataclass

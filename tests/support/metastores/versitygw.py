@@ -6,13 +6,11 @@ import fcntl
 import os
 import shutil
 import subprocess
-import urllib.error
-import urllib.request
 from pathlib import Path
 
-from stack.exceptions import DownloadFailed, StartFailed, Unsuitable
-from stack.progress import wait_until
+from stack.exceptions import DownloadFailed, Unsuitable
 from stack.settings import LOOPBACK, REPOSITORY, free_port
+from tests.support.metastores.server import ServerProcess, answers_at
 
 MODULE, VERSION = "github.com/versity/versitygw/cmd/versitygw", "v1.8.0"
 TOOLS = REPOSITORY / ".floe" / "tools"
@@ -51,43 +49,23 @@ class Versitygw:
     """Starts and stops the store; ``url``: its address. It knows one user, and takes no session tokens."""
 
     def __init__(self, folder: Path, access: str, secret: str) -> None:
-        self._folder = folder
         self._login = (access, secret)
         self._port = free_port()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process = ServerProcess("versitygw", folder / "versitygw.log")
         self.url = f"http://{LOOPBACK}:{self._port}"
         self.files = folder / "store"
         """The folder of its buckets: an object is a file there."""
 
     def start(self) -> None:
         """Start it and wait until it answers. Raises Unsuitable, DownloadFailed, StartFailed."""
-        program, log = binary(), self._folder / "versitygw.log"
+        program = binary()
         self.files.mkdir()
         access, secret = self._login
         options = ["--port", f"{LOOPBACK}:{self._port}", "--health", _HEALTH, "--region", "us-east-1"]
-        with log.open("wb") as output:
-            self._process = subprocess.Popen(
-                [str(program), *options, "posix", str(self.files)],
-                env={**os.environ, "ROOT_ACCESS_KEY": access, "ROOT_SECRET_KEY": secret},
-                stdout=output,
-                stderr=output,
-            )
-        process = self._process
-        is_up = wait_until(lambda: process.poll() is not None or self._answers(), READY_WITHIN)
-        if not is_up or process.poll() is not None:
-            self.stop()
-            message = f"versitygw ended or does not answer: {log.read_text(errors='replace')[-3000:]}"
-            raise StartFailed(message)
+        environment = {**os.environ, "ROOT_ACCESS_KEY": access, "ROOT_SECRET_KEY": secret}
+        command = [str(program), *options, "posix", str(self.files)]
+        self._process.start(command, lambda: answers_at(self.url + _HEALTH), READY_WITHIN, environment)
 
     def stop(self) -> None:
         """End it."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(10)
-
-    def _answers(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.url}{_HEALTH}", timeout=2) as answer:  # noqa: S310 - on loopback
-                return bool(answer.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
+        self._process.stop()

@@ -75,10 +75,35 @@ def test_rest_with_signatures_needs_awss_client(keys: dict[str, str]) -> None:
     assert catalog("rest", uri="https://x", **keys).packages == (RUNTIME, AWS_BUNDLE)
 
 
-def test_nessie_hive_and_hadoop_have_javas_catalogs() -> None:
-    nessie = catalog("nessie", uri="http://nessie:19120/api/v1", ref="main", warehouse="s3://bucket/wh")
-    assert (nessie.properties["type"], nessie.properties["ref"]) == ("nessie", "main")
-    assert nessie.properties["io-impl"] == "org.apache.iceberg.aws.s3.S3FileIO"
+def test_nessie_is_asked_at_the_endpoint_that_floe_uses() -> None:
+    at = {"uri": "http://nessie:19120/api/v1", "ref": "etl", "warehouse": "wh"}
+    one = catalog("nessie", authentication_type="BEARER", authentication_token="a-token", **at)
+    assert dict(one.properties) == {
+        "type": "rest",
+        "uri": "http://nessie:19120/iceberg/etl",
+        "warehouse": "wh",
+        "token": "a-token",
+        "header.X-Iceberg-Access-Delegation": "vended-credentials",
+    }
+    basic = {"authentication_type": "BASIC", "authentication_username": "u", "authentication_password": "p"}
+    made = catalog("nessie", **at, **basic).properties
+    assert {key: made[key] for key in made if "auth" in key} == {
+        "rest.auth.type": "basic",
+        "rest.auth.basic.username": "u",
+        "rest.auth.basic.password": "p",
+    }
+    oauth = {"client__id": "a", "client__secret": "b", "token__endpoint": "http://x/token"}
+    keys = {f"authentication_oauth2_{key}": value for key, value in oauth.items()}
+    made = catalog("nessie", **at, **keys, authentication_type="OAUTH2").properties
+    assert (made["credential"], made["oauth2-server-uri"]) == ("a:b", "http://x/token")
+
+
+def test_address_that_is_none_of_nessie_is_refused() -> None:
+    with pytest.raises(QueryRefused, match="'lake': uri is no address of Nessie"):
+        catalog("nessie", {"uri": "http://nessie"})
+
+
+def test_hive_and_hadoop_have_javas_catalogs() -> None:
     hive = catalog("hive", uri="thrift://a:9083,thrift://b:9083", warehouse="gs://lake/wh")
     assert (hive.properties["type"], hive.properties["uri"]) == ("hive", "thrift://a:9083,thrift://b:9083")
     assert hive.packages == (RUNTIME, BUNDLES["gs"])

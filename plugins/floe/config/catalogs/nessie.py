@@ -4,7 +4,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from floe.config.catalogs.base import PREFIX, CatalogKey, CatalogType, no_effect, refused, taken, translated
+from floe.config.catalogs.base import (
+    PREFIX,
+    CatalogKey,
+    CatalogType,
+    KeyTable,
+    by_pyicebergs_names,
+    no_effect,
+    refused,
+    taken,
+    translated,
+)
 from floe.config.secrets.detection import is_reference
 
 AUTH_TYPE: Final = "authentication.type"
@@ -119,10 +129,15 @@ def _to_pyiceberg(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _to_spark(given: Mapping[str, str]) -> dict[str, str]:
-    """Return what Spark's catalog takes: Java's NessieCatalog knows no address that ends in /iceberg."""
-    made = dict(given)
-    if not _API.search(given.get("uri", "")):
-        made |= _to_pyiceberg(given) | {"type": "rest"}
+    """Return what Java's REST catalog takes, on the endpoint that floe uses. Raises ValueError for another address."""
+    made = _to_pyiceberg(by_pyicebergs_names(given, KeyTable(_KEYS)))
+    made |= {"type": "rest", "uri": iceberg_address(given.get("uri", ""), made.pop("ref", ""))}
+    login = made.pop(USERNAME, None), made.pop(PASSWORD, None)
+    if made.pop(AUTH_TYPE, "NONE").strip().upper() == "BASIC":
+        made["rest.auth.type"] = "basic"
+        made |= {
+            f"rest.auth.basic.{key}": value for key, value in zip(("username", "password"), login, strict=True) if value
+        }
     return made
 
 

@@ -52,9 +52,10 @@ def test_oauth2_login_becomes_a_credential() -> None:
     assert not [key for key in made if key.startswith("authentication.oauth2")]
 
 
-def test_spark_at_iceberg_takes_the_rest_catalog() -> None:
-    at_iceberg = parse_connector(properties(uri="http://nessie:19120/iceberg")).catalog.for_spark()
-    assert (at_iceberg["type"], parse_connector(properties()).catalog.for_spark()["type"]) == ("rest", "nessie")
+@pytest.mark.parametrize("uri", ["http://nessie:19120/iceberg", "http://nessie:19120/api/v1"])
+def test_spark_takes_the_rest_catalog(uri: str) -> None:
+    made = parse_connector(properties(uri=uri)).catalog.for_spark()
+    assert made["type"] == "rest" and made["uri"].startswith("http://nessie:19120/iceberg") and "ref" not in made
 
 
 @pytest.mark.parametrize(
