@@ -53,10 +53,18 @@ class Answer:
             body = json.loads(text) if text else None
         except ValueError:
             body = "<no JSON>"
-        return cls(status, _marked(body, config))
+        return cls(status, _marked(_with_errors(body), config))
 
     def to_json(self) -> dict[str, Any]:
         return {"status": self.status, "body": self.body}
+
+
+def _with_errors(body: Any) -> Any:
+    """Leave the keys with errors of the check of a configuration: each side has others beside them."""
+    if not isinstance(body, dict) or "configs" not in body:
+        return body
+    broken = {one["value"]["name"]: one for one in body["configs"] if one["value"]["errors"]}
+    return {"name": body["name"], "error_count": body["error_count"], "configs": broken}
 
 
 def _filled(value: Any, config: Mapping[str, str]) -> Any:
@@ -158,6 +166,10 @@ _PLUGINS = "/connector-plugins"
 CALLS: tuple[Call, ...] = (
     Call("root", "GET", "/"),
     Call("health", "GET", "/health"),
+    Call("health with slash", "GET", "/health/"),
+    Call("HEAD", "HEAD", "/connectors"),
+    Call("HEAD of an unknown one", "HEAD", "/connectors/none/status"),
+    Call("OPTIONS", "OPTIONS", "/connectors/none/config"),
     Call("no connectors", "GET", "/connectors"),
     Call("no connectors, expanded", "GET", "/connectors?expand=status"),
     *_of_unknown(),
@@ -168,6 +180,8 @@ CALLS: tuple[Call, ...] = (
     Call("POST: a text", "POST", _LIST, body="x"),
     Call("POST: no config", "POST", _LIST, body={"name": "alpha"}),
     Call("POST: no name", "POST", _LIST, body={"config": {"topics": TOPIC}}),
+    Call("POST: name inside only", "POST", _LIST, body={"config": {CONFIG: 1, "name": "alpha"}}),
+    Call("POST: empty state", "POST", _LIST, body=_posted("alpha", initial_state="")),
     Call("POST: unknown field", "POST", _LIST, body={"name": "alpha", "config": {}, "x": 1}),
     Call("POST: config is a text", "POST", _LIST, body={"name": "alpha", "config": "x"}),
     Call("POST: value is an object", "POST", _LIST, body={"name": "alpha", "config": {"topics": {}}}),
@@ -208,6 +222,8 @@ CALLS: tuple[Call, ...] = (
     Call("task status", "GET", "/connectors/alpha/tasks/0/status"),
     Call("task status: unknown", "GET", "/connectors/alpha/tasks/9/status"),
     Call("task status: no number", "GET", "/connectors/alpha/tasks/x/status"),
+    Call("task status: a point", "GET", "/connectors/alpha/tasks/0.0/status"),
+    Call("task status: two zeros", "GET", "/connectors/alpha/tasks/00/status"),
     Call("PUT: the same", "PUT", f"{_ALPHA}/config", body=CONFIG, then="alpha"),
     Call(
         "PUT: wrong boolean",
@@ -218,12 +234,15 @@ CALLS: tuple[Call, ...] = (
     Call("PATCH", "PATCH", f"{_ALPHA}/config", body={"errors.tolerance": "none"}, then="alpha"),
     Call("PATCH: a number", "PATCH", f"{_ALPHA}/config", body={"tasks.max": 1}, then="alpha"),
     Call("PATCH: removes", "PATCH", f"{_ALPHA}/config", body={"errors.tolerance": None}, then="alpha"),
+    Call("PATCH: a number with a point", "PATCH", f"{_ALPHA}/config", raw='{"x.y": 1.50, "x.z": 1e3}', then="alpha"),
+    Call("PATCH: removes two", "PATCH", f"{_ALPHA}/config", body={"x.y": None, "x.z": None}, then="alpha"),
     Call("PATCH: wrong number", "PATCH", f"{_ALPHA}/config", body={"tasks.max": "0"}),
     Call("PATCH: no JSON", "PATCH", f"{_ALPHA}/config", raw="nothing"),
     Call("config after PATCH", "GET", f"{_ALPHA}/config"),
     Call("restart", "POST", "/connectors/alpha/restart", then="alpha"),
     Call("restart failed tasks", "POST", "/connectors/alpha/restart?includeTasks=true&onlyFailed=true", then="alpha"),
     Call("restart: wrong query", "POST", "/connectors/alpha/restart?includeTasks=perhaps", then="alpha"),
+    Call("restart: two values", "POST", "/connectors/alpha/restart?onlyFailed=false&onlyFailed=true", then="alpha"),
     Call("restart task", "POST", "/connectors/alpha/tasks/0/restart", then="alpha"),
     Call("topics", "GET", "/connectors/alpha/topics"),
     Call("topics reset", "PUT", "/connectors/alpha/topics/reset"),
@@ -251,6 +270,13 @@ CALLS: tuple[Call, ...] = (
     ),
     Call("PATCH offsets: a null", "PATCH", f"{_ALPHA}/offsets", body={"offsets": [{"partition": None}]}),
     Call("PATCH offsets: unknown field", "PATCH", f"{_ALPHA}/offsets", body={"x": 1}),
+    Call(
+        "PATCH offsets: unknown part",
+        "PATCH",
+        f"{_ALPHA}/offsets",
+        body={"offsets": [{**_offsets(3)["offsets"][0], "x": 1}]},
+    ),
+    Call("PATCH offsets: unknown partition", "PATCH", f"{_ALPHA}/offsets", body=_offsets(3, 77)),
     Call("PATCH offsets", "PATCH", f"{_ALPHA}/offsets", body=_offsets(3)),
     Call("PATCH offsets: backward", "PATCH", f"{_ALPHA}/offsets", body=_offsets(1)),
     Call("DELETE offsets", "DELETE", f"{_ALPHA}/offsets"),
@@ -263,6 +289,7 @@ CALLS: tuple[Call, ...] = (
     Call("list of four", "GET", "/connectors"),
     # plugins
     Call("plugins", "GET", "/connector-plugins"),
+    Call("plugins, empty query", "GET", "/connector-plugins?connectorsOnly="),
     Call("plugin config: unknown", "GET", f"{_PLUGINS}/Nothing/config"),
     Call(
         "validate: unknown plugin",
@@ -275,6 +302,20 @@ CALLS: tuple[Call, ...] = (
         "PUT",
         f"{_PLUGINS}/{PLUGIN}/config/validate",
         body={"connector.class": "Other"},
+    ),
+    Call(
+        "validate: wrong values",
+        "PUT",
+        f"{_PLUGINS}/IcebergSink/config/validate",
+        body={CONFIG: 1, "name": "a", "errors.tolerance": "x", "errors.log.enable": "x", "errors.retry.timeout": "x"},
+    ),
+    Call("validate: no name", "PUT", f"{_PLUGINS}/{PLUGIN}/config/validate", body=CONFIG),
+    Call("validate: blank name", "PUT", f"{_PLUGINS}/{PLUGIN}/config/validate", body={CONFIG: 1, "name": " "}),
+    Call(
+        "validate: short class",
+        "PUT",
+        f"{_PLUGINS}/{PLUGIN}/config/validate",
+        body={CONFIG: 1, "name": "a", "connector.class": "IcebergSink"},
     ),
     Call("validate: no JSON", "PUT", f"{_PLUGINS}/{PLUGIN}/config/validate", raw="{"),
     Call("validate: plain text", "PUT", f"{_PLUGINS}/{PLUGIN}/config/validate", raw="{}", media="text/plain"),

@@ -30,7 +30,8 @@ _CONFIG_CALLS = (
 _WORKER_FAULTS = (
     *("POST: no JSON", "POST: no body", "POST: an array", "POST: a text", "POST: no config", "POST: unknown field"),
     *("POST: config is a text", "POST: value is an object", "POST: wrong state", "PUT: no JSON", "PUT: no body"),
-    *("PUT: an array", "PATCH: no JSON", "PATCH offsets: no body", "PATCH offsets: negative"),
+    *("PUT: an array", "PATCH: no JSON", "PATCH offsets: no body", "PATCH offsets: negative", "POST: empty state"),
+    "PATCH offsets: unknown part",
     *("PATCH offsets: unknown field", "validate: unknown plugin", "validate: no JSON"),
 )
 _UNKNOWN = ("GET /topics", "PUT /stop", "POST /restart", "POST /tasks/0/restart", "PUT /topics/reset")
@@ -43,12 +44,30 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference("faults of the caller", _WORKER_FAULTS, ("status", "body.error_code", "body.message")),
     Difference("messages about a configuration", _CONFIG_CALLS, ("body.message",)),
+    Difference(
+        "messages about a configuration",
+        ("validate: no name", "validate: blank name"),
+        ("body.configs.name.value.errors*",),
+    ),
+    Difference(
+        "definitions of keys",
+        ("validate: *",),
+        (
+            *("body.configs.*.definition.importance", "body.configs.*.definition.documentation"),
+            *("body.configs.*.definition.display_name", "body.configs.*.definition.width"),
+            *("body.configs.*.definition.order_in_group", "body.configs.*.value.value"),
+        ),
+    ),
     Difference("unknown connectors", tuple(f"unknown: {call}" for call in _UNKNOWN), ("*",)),
     Difference("`version`", ("*",), ("*version",)),
     Difference("configuration of tasks", ("tasks",), ("body*.config.task.class", "body*.config.*.suffix")),
     Difference("tasks of a connector made paused", ("status, made paused",), ("body.tasks",)),
     Difference("`PUT …/topics/reset`", ("topics reset",), ("status", "body")),
-    Difference("`PATCH …/offsets`", ("PATCH offsets", "PATCH offsets: backward"), ("status", "body.*")),
+    Difference(
+        "`PATCH …/offsets`",
+        ("PATCH offsets", "PATCH offsets: backward", "PATCH offsets: unknown partition"),
+        ("status", "body.*"),
+    ),
     Difference("`DELETE …/offsets`", ("DELETE offsets",), ("status", "body.*")),
     Difference(
         "paths with encoded slashes, dots and control characters",

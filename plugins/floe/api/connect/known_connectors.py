@@ -14,6 +14,7 @@ from typing import Final
 from airflow.configuration import conf
 from sqlalchemy.orm import Session
 
+from floe.api.connect.answers import ConnectError
 from floe.api.connect.connector_rows import Row, connector_rows
 from floe.config import ConfigError, Connector, ConnectorFile, connectors_folder, load_connectors
 from floe.config.document import MAX_BYTES, parse_document, unwrap
@@ -71,14 +72,19 @@ class Folder:
         self._files: list[ConnectorFile] = []
 
     def files(self) -> list[ConnectorFile]:
-        """Return all connector files; none where there is no folder."""
+        """Return all connector files; none where there is no folder.
+
+        Raises ConnectError (500) for one that cannot be read: names and groups that files have would be free.
+        """
         with self._lock:
             folder = connectors_folder(Path(conf.get("core", "dags_folder")) / "connectors")
             version = _version_of(folder)
             if version != self._version or time.monotonic() - self._at > MAX_AGE:
                 try:
                     self._files = load_connectors(folder)
-                except ConfigError:
+                except ConfigError as error:
+                    if folder.exists():
+                        raise ConnectError(500, f"{error}. Nothing was changed.") from error
                     self._files = []
                 self._version, self._at = version, time.monotonic()
             return list(self._files)

@@ -13,7 +13,7 @@ from airflow.models.dagrun import DagRun
 from airflow.sdk import timezone
 from airflow.utils.state import DagRunState
 from airflow.utils.types import DagRunTriggeredByType, DagRunType
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from floe.api.connect import audit_log
@@ -25,8 +25,10 @@ _PREFIX: Final = "rest_offsets__"
 def move(session: Session, name: str, param: str, wanted: Mapping[str, int], user: BaseUser) -> str:
     """Create the run of the connector ``name``, or add to the one that waits; return its id.
 
-    Raises ConnectError: 409 while another run is active or waits, 400 where the DAG does not take the param.
+    Raises ConnectError: 409 while another run is active or waits, and if the connector is resumed at the same time; 400
+    where the DAG does not take the param.
     """
+    _hold(session, name)
     run = _waiting(session, name, param)
     if run is not None:
         run.conf = {param: {**(run.conf or {})[param], **wanted}}
@@ -39,10 +41,22 @@ def move(session: Session, name: str, param: str, wanted: Mapping[str, int], use
     return run_id
 
 
+def _hold(session: Session, name: str) -> None:
+    """Lock the row of the DAG, so that requests at the same time make one run. Raises ConnectError (409) if it runs."""
+    row = update(DagModel).where(DagModel.dag_id == name, DagModel.is_paused.is_(True)).values(is_paused=True)
+    if session.execute(row).rowcount != 1:  # type: ignore[attr-defined]
+        session.rollback()
+        msg = (
+            f"Cannot complete request because of a conflicting operation: the connector {name} was resumed at the same time. "
+            "Nothing was changed."
+        )
+        raise ConnectError(409, msg)
+
+
 def _waiting(session: Session, name: str, param: str) -> DagRun | None:
     """Return a run of a request before, with the same param, that has not begun. Raises ConnectError (409) for another."""
     active = select(DagRun).where(DagRun.dag_id == name, DagRun.state.in_((DagRunState.QUEUED, DagRunState.RUNNING)))
-    runs = list(session.scalars(active.with_for_update()))
+    runs = list(session.scalars(active))
     if not runs:
         return None
     (run, *others) = runs

@@ -204,3 +204,11 @@ def test_failed_run_of_a_deleted_connector_is_not_the_new_ones(one: Site) -> Non
     assert client.put("/connectors/one/config", json={**CONFIG, "tasks.max": "2"}).status_code == 200
     states = [task["state"] for task in client.get("/connectors/one/status").json()["tasks"]]
     assert states == ["RUNNING", "RUNNING"]
+
+
+def test_folder_that_cannot_be_read_frees_no_name(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    (site.folder / "no-folder").write_text("")
+    for name, status in (("no-folder", 500), ("missing", 201)):
+        monkeypatch.setenv("FLOE_CONNECTORS_DIR", str(site.folder / name))
+        answer = site.client(BASE).put("/connectors/one/config", json=CONFIG)
+        assert (answer.status_code, bool(site.raw_values())) == (status, status == 201)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from floe.api.connect import offset_runs
+from floe.api.connect import offset_changes, offset_runs
 from floe.status.model import ConnectorStatus, PartitionStatus
 from floe.status.record import StatusRecord
 from floe.status.stored_record import dump, key_of
@@ -174,3 +174,16 @@ def test_run_that_moves_is_before_the_next_scheduled_one(one: Site, dag: Dag, ho
     (run,) = dag.runs
     assert run["run_after"] < (due or now + timedelta(minutes=1))
     assert run["run_after"] <= datetime.now(UTC)
+
+
+def test_connector_that_is_resumed_meanwhile_gets_no_run(one: Site, dag: Dag, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, to = one.client(BASE), committed(one)[0] + 1
+    found = offset_changes.param_of
+
+    def resume(*given: Any) -> str:
+        assert client.put("/connectors/one/resume").status_code == 202
+        return found(*given)
+
+    monkeypatch.setattr(offset_changes, "param_of", resume)
+    answer = client.patch("/connectors/one/offsets", json=offsets((0, to)))
+    assert (answer.status_code, "resumed at the same time" in answer.json()["message"], dag.runs) == (409, True, [])
