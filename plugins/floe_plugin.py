@@ -6,6 +6,7 @@ from airflow.plugins_manager import AirflowPlugin
 
 from floe.api.lazy_app import LazyApp
 from floe.operators import preload
+from floe.operators.dags.staggered_interval import StaggeredInterval
 
 PAGE = "floe/page/"
 """Without a slash in front: Airflow may be under a path of its own."""
@@ -16,6 +17,7 @@ class FloePlugin(AirflowPlugin):
 
     name = "floe"
     listeners: ClassVar[list[Any]] = [preload]
+    timetables: ClassVar[list[Any]] = [StaggeredInterval]
     fastapi_apps: ClassVar[list[Any]] = [
         {"name": "floe", "app": LazyApp(), "url_prefix": "/floe"},
         {"name": "floe as Kafka Connect", "app": LazyApp("floe.api.connect.app"), "url_prefix": "/connect"},

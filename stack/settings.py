@@ -63,7 +63,7 @@ class Settings:
         state = _folder(environ, STATE, REPOSITORY / ".floe")
         return cls(
             state=state,
-            jars=_folder(environ, JARS, state / "jars"),
+            jars=_folder(environ, JARS, REPOSITORY / ".floe" / "jars"),  # of all stacks
             dags=_folder(environ, DAGS, REPOSITORY / "dags"),
             plugins=_folder(environ, PLUGINS, REPOSITORY / "plugins"),
             kafka_port=_port(environ, KAFKA_PORT, KAFKA_PORT_DEFAULT),

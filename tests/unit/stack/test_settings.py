@@ -36,6 +36,7 @@ def test_each_variable_changes_what_it_names(tmp_path: Path) -> None:
     assert settings.airflow_port == 18080
     assert settings.catalog_uri == f"sqlite:///{tmp_path}/catalog.db"
     assert settings.warehouse == tmp_path / "warehouse"
+    assert settings.jars == REPOSITORY / ".floe" / "jars", "another stack has the same jars"
 
 
 @pytest.mark.parametrize(("text", "is_on"), [("1", True), ("0", False), ("", False)])

@@ -26,7 +26,13 @@ DAG: Final = (
         "What a role of Airflow's FAB auth manager may do with both DAGs, the role in the key: `can_read`, `can_edit`, "
         "`can_delete`, `can_trigger`, which FAB grants to those who have `can_edit` too. The role must exist.",
     ),
-    supported("floe.dag.pool", Kind.STRING, None, "Airflow pool of the tasks; it must exist. Default: Airflow's."),
+    supported(
+        "floe.dag.pool",
+        Kind.STRING,
+        None,
+        "Airflow pool of the tasks; it must exist, or they wait for ever. For many connectors: one with as many slots as "
+        "Spark jobs may run at once. Commits go before writes, and both before plans. Default: Airflow's.",
+    ),
     supported(
         "floe.dag.queue", Kind.STRING, None, "Queue of the tasks, for executors with queues. Default: Airflow's."
     ),

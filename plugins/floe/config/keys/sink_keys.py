@@ -92,7 +92,7 @@ SINK: Final = (
         "iceberg.control.commit.interval-ms",
         Kind.INT,
         "300000",
-        "Time between two runs.",
+        "Time between two runs, which begin at a second of the minute of the connector's own.",
         minimum=1,
         key_class=KeyClass.LIVE,
     ),

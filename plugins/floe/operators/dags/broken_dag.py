@@ -45,7 +45,7 @@ def broken_sink_dag(file: ConnectorFile) -> DAG:
 
     Airflow takes it for the same DAG, so it stays paused or not as it was; one that was never good begins paused.
     """
-    return _dag(file, file.name, airflow_schedule(file.schedule, file.interval_ms), is_paused=True)
+    return _dag(file, file.name, airflow_schedule(file.schedule, file.interval_ms, file.name), is_paused=True)
 
 
 def broken_replay_dag(file: ConnectorFile, dag_id: str) -> DAG:

@@ -9,10 +9,11 @@ from airflow.sdk import Asset, CronTriggerTimetable
 
 from floe.config.names import TABLE_SCHEME
 from floe.config.sections.schedule import Schedule
+from floe.operators.dags.staggered_interval import StaggeredInterval
 
 
-def airflow_schedule(schedule: Schedule, interval_ms: int) -> Any:
-    """Return the ``schedule`` of a DAG: a timetable, assets, None for triggers only, or the time between two runs.
+def airflow_schedule(schedule: Schedule, interval_ms: int, name: str) -> Any:
+    """Return the ``schedule`` of a connector's DAG: a timetable, assets, or None for triggers only.
 
     Tables of floe's are assets by name too, so that a DAG may wait for one that only records name. Another asset may have
     any name: it is the one that some DAG defines with this URI.
@@ -25,7 +26,7 @@ def airflow_schedule(schedule: Schedule, interval_ms: int) -> Any:
         ]
     if schedule.cron:
         return CronTriggerTimetable(schedule.cron, timezone=schedule.timezone)
-    return timedelta(milliseconds=interval_ms)
+    return StaggeredInterval(timedelta(milliseconds=interval_ms), name)
 
 
 def shown_schedule(schedule: Schedule, interval_ms: int) -> str:

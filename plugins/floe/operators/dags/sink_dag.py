@@ -105,7 +105,7 @@ def sink_dag(connector: Connector) -> DAG:
     with DAG(
         dag_id=connector.name,
         description=readable(f"{connector.source} into {connector.destination}")[:500],
-        schedule=airflow_schedule(connector.schedule, connector.commit_interval_ms),
+        schedule=airflow_schedule(connector.schedule, connector.commit_interval_ms, connector.name),
         start_date=task_context.BEGINNING,
         catchup=False,
         max_active_runs=1,

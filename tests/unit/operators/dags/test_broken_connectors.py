@@ -19,10 +19,11 @@ from floe.config.connector_files import read_file
 from floe.operators.brief import short_lines
 from floe.operators.dags.broken_dag import broken_replay_dag, broken_sink_dag, import_error
 from floe.operators.dags.connector_dags import check_connectors, replay_dags, sink_dags
+from floe.operators.dags.staggered_interval import StaggeredInterval
 from tests.support.connectors import JSON
 from tests.support.repository import ROOT
 
-MINUTE = timedelta(minutes=1)
+MINUTE = StaggeredInterval(timedelta(minutes=1), "pizzas")
 KEYS: dict[str, Any] = {
     "topics": "t",
     "iceberg.tables": "db.t",
@@ -66,6 +67,7 @@ def dag_bag(tmp_path: Path) -> dict[str, Any]:
             **os.environ,
             "AIRFLOW_HOME": str(tmp_path / "airflow"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(ROOT / "plugins"),
             "PYTHONPATH": str(ROOT / "plugins"),
         },
         capture_output=True,
