@@ -2,13 +2,14 @@
 
 import { el, section } from "./dom.js";
 import { count, counted, dump, shown, size } from "./format.js";
-import { name } from "./parts.js";
+import { name, when } from "./parts.js";
 
-export function deadLetters({ dead_letters: reasons }, { may }) {
+export function deadLetters({ dead_letters: reasons, dead_letters_at: at }, { may }) {
   const title = "Dead letters";
   if (reasons === null) return section(title, null, el("p", { class: "quiet" }, "They were not looked up: the connector has no dead-letter table, or its catalog did not answer."));
-  if (!reasons.length) return section(title, null, el("p", { class: "quiet" }, "None is open."));
-  const hint = may.records ? "Records that could not become rows, and are not resolved yet." : "You may not see the records: that needs the right to read the DAG's task logs.";
+  const looked = at ? [" Looked up ", when(at), "."] : [];
+  if (!reasons.length) return section(title, null, el("p", { class: "quiet" }, "None is open.", looked));
+  const hint = [may.records ? "Records that could not become rows, and are not resolved yet." : "You may not see the records: that needs the right to read the DAG's task logs.", looked];
   return section(title, hint, reasons.map((reason, index) => oneReason(reason, index)));
 }
 

@@ -28,9 +28,12 @@ MAX_SAMPLES: Final = 3
 MAX_VALUE: Final = 256
 """Reasons, samples of each, and bytes of a sample's value."""
 
-LEAST: Final = timedelta(minutes=5)
+LEAST: Final = timedelta(seconds=50)
 MOST: Final = timedelta(hours=1)
-"""Time between two look-ups: the least after a commit to the table, and the most without one."""
+"""Time between two look-ups: the least after a commit to the table, which a person may wait for, and the most without one."""
+
+CLOCKS: Final = timedelta(minutes=1)
+"""By how much the clocks of two hosts may differ."""
 
 _TEXT: Final = 300
 _COLUMNS: Final = ("topic", "topic_id", "partition", "offset", "table", "stage", "error", "reason", "connector")
@@ -52,7 +55,7 @@ def is_due(former: StatusRecord | None, status: ConnectorStatus, table: str | No
         return True
     age = now - former.dead_letters_at
     committed = next((one.committed_at for one in status.tables or () if one.name == table), None)
-    is_changed = committed is not None and committed > former.dead_letters_at - LEAST  # clocks of two hosts differ
+    is_changed = committed is not None and committed > former.dead_letters_at - CLOCKS
     return age >= MOST or (age >= LEAST and is_changed) or age < timedelta()
 
 

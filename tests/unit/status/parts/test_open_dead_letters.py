@@ -16,8 +16,9 @@ from tests.support.status.records import MINUTE, NOW, commit, status, table
     ("looked_up", "committed", "due"),
     [
         (None, 30, True),
-        (1, 0, False),
-        (4, 0, False),
+        (0, 0, False),
+        (1, 0, True),
+        (4, 30, False),
         (6, 30, False),
         (6, 2, True),
         (59, 70, False),
