@@ -31,11 +31,13 @@ def test_failed_run_calls_the_connectors_callback_once(
     refused = deployment.add(topic(1), tmp_path / "other", **{ON_FAILURE: "python:os.system"}).connector.name
     deployment.dag(name)
     rest = deployment.airflow.rest
-    run_id = rest.wait_for_scheduled_run(name)
-    assert rest.wait_for_run(name, run_id) == "failed"
-    assert wait_until(lambda: bool(calls(deployment, name)), WITHIN)
-    (call,) = calls(deployment, name)
-    assert (call["run_id"], call["task"], call["reason"]) == (run_id, "plan", "task_failure")
+    runs = [rest.wait_for_scheduled_run(name), rest.trigger(name)]
+    assert [rest.wait_for_run(name, run_id) for run_id in runs] == ["failed", "failed"]
+    assert wait_until(lambda: len(calls(deployment, name)) == len(runs), WITHIN)
+    by_run = {call["run_id"]: call for call in calls(deployment, name)}
+    assert by_run.keys() == set(runs)
+    call = by_run[runs[-1]]
+    assert (call["dag"], call["task"], call["reason"]) == (name, "plan", "task_failure")
     assert (
         "the Airflow connection 'no_such_connection', which floe.kafka.conn-id names, does not exist" in call["error"]
     )
