@@ -113,6 +113,9 @@ def test_session_cookie_works_for_the_page_and_its_actions(server: ApiServer) ->
         running = client.get("/floe/view/connectors/orders").json()
     assert (paused.status_code, shown, run.status_code, running["state"]) == (200, "paused", 200, "running")
     assert running["dag"]["run"]["run_id"] == run.json()["dag_run_id"]
+    with server.client("admin") as client:
+        logged = client.get("/api/v2/eventLogs?dag_id=orders&limit=100").raise_for_status().json()["event_logs"]
+    assert {("patch_dag", "user"), ("trigger_dag_run", "user")} <= {(one["event"], one["owner"]) for one in logged}
     with by_cookie("viewer") as client:
         refused = client.patch("/api/v2/dags/orders?update_mask=is_paused", json={"is_paused": True})
         assert refused.status_code == 403

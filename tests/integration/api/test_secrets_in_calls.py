@@ -11,13 +11,14 @@ import pytest
 
 from tests.support.api.routes import CONNECT, routes
 from tests.support.api.server import ApiServer
-from tests.support.canary import HARD, Canaries, Sighting, files, sqlite
+from tests.support.canary import HARD, Canaries, Sighting, files, pages, sqlite
 from tests.support.rest.floe_worker import CONFIG
 
 TOKEN, PASSWORD = "iceberg.catalog.token", "consumer.override.sasl.password"
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="floe" password="{}";'
 VALIDATE = "/connector-plugins/IcebergSinkConnector/config/validate"
-AT_REST = ("airflow.db", "airflow.db-wal", "airflow.db-shm")
+AT_REST = ("airflow.db", "airflow.db-wal", "airflow.db-shm", "orders.json", "broken.json")
+"""Files whose content is searched as rows, or is where the secrets were planted."""
 
 
 class Calls:
@@ -39,10 +40,23 @@ class Calls:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
-    """The server, on which connectors can be made by REST."""
+def canaries() -> Canaries:
+    """The secrets that are planted."""
+    return Canaries()
+
+
+@pytest.fixture(scope="module")
+def server(canaries: Canaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """The server, with a good file and a broken one that have secrets, on which connectors can be made by REST."""
+    filed: dict[str, dict[str, Any]] = {
+        "orders": {"iceberg.catalog.s3.secret-access-key": canaries.plant("S3 key in a good file")},
+        "broken": {
+            "iceberg.catalog.tokn": canaries.plant("token under a misspelt key of a file"),
+            "iceberg.catalog.type": f"sql://floe:{canaries.plant('password in an address of a file', hard=HARD)}@h",
+        },
+    }
     folder = tmp_path_factory.mktemp("api")
-    one = ApiServer(folder, [], FLOE_REST_CONNECTORS="true", FLOE_REST_HOSTS="catalog.example:8181")
+    one = ApiServer(folder, [], files=filed, FLOE_REST_CONNECTORS="true", FLOE_REST_HOSTS="catalog.example:8181")
     yield one
     one.stop()
 
@@ -123,8 +137,8 @@ def wrong_logins(server: ApiServer, canaries: Canaries) -> Iterator[tuple[str, b
                 yield f"the answer to credentials of {path}", answer.content
 
 
-def test_secrets_of_calls_are_read_nowhere(server: ApiServer) -> None:
-    canaries, call = Canaries(), Calls(server)
+def test_secrets_of_calls_are_read_nowhere(server: ApiServer, canaries: Canaries) -> None:
+    call = Calls(server)
     try:
         good_calls(call, canaries)
         bad_calls(call, canaries)
@@ -133,6 +147,7 @@ def test_secrets_of_calls_are_read_nowhere(server: ApiServer) -> None:
     refused = list(wrong_logins(server, canaries))
     canaries.watch(lambda: call.answers, lambda: refused, sqlite(server.folder / "airflow.db"))
     canaries.watch(files(server.folder, leave_out=AT_REST))
+    canaries.watch(pages(server.url, "viewer", server.passwords["viewer"], ["orders", "broken"]))
     assert (len(canaries.planted) > 40, len(call.answers) > 300) == (True, True)
     assert show(canaries.seen()) == []
 

@@ -11,6 +11,7 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails, VariableDetails
 from airflow.models.dag import DagModel
 from fastapi import Request
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from floe.api.connect.answers import ConnectError
@@ -79,3 +80,14 @@ def require_change(user: BaseUser, name: str, method: ResourceMethod) -> Operato
         msg = f"You may not do this: Airflow's permission {method} on Variables is missing. Nothing was changed."
         raise ConnectError(403, msg)
     return lists
+
+
+def require_new(user: BaseUser, session: Session, name: str) -> None:
+    """Raise ConnectError (403) unless the user may make a connector of this name.
+
+    A DAG of this name may be there from a connector before: with it the new one takes over the history, the positions and
+    the rights that others have.
+    """
+    require_change(user, name, "POST")
+    if session.scalar(select(DagModel.dag_id).where(DagModel.dag_id == name)) is not None:
+        require_dag(user, session, name, "PUT")

@@ -66,7 +66,7 @@ def test_change_by_a_cookie_is_refused(orders: Site, method: str, path: str) -> 
 @pytest.mark.parametrize(("method", "path"), OF_CONNECTOR)
 def test_connector_that_one_may_not_read_is_unknown(orders: Site, method: str, path: str) -> None:
     if (method, path) == ("PUT", "/connectors/orders/config"):
-        assert call(orders, "other", method, path) == 409  # as its name is taken
+        assert call(orders, "other", method, path) == 403  # its name is taken, and they may not edit its DAG
     else:
         assert call(orders, "other", method, path) == 404
 
@@ -135,3 +135,15 @@ def test_login_needs_neither_host_nor_path(orders: Site, host: str) -> None:
     for below in ("", "/airflow", "/connect"):
         answer = orders.client(BASE, "viewer", below=below, Host=host).get("/connectors/orders")
         assert (answer.status_code, answer.json().get("name")) == (200, "orders"), (below, answer.text)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_name_of_a_former_connector_needs_its_dag(site: Site, method: str) -> None:
+    site.add_dag("former", is_paused=True)
+    path, content = ("/connectors", {"name": "former", "config": CONFIG})
+    if method == "PUT":
+        path, content = "/connectors/former/config", CONFIG
+    refused = site.client(BASE, "other").request(method, path, json=content)
+    assert (refused.status_code, site.raw_values(), site.is_paused("former")) == (403, [], True)
+    assert "'former'" in refused.json()["message"]
+    assert site.client(BASE, "op").request(method, path, json=content).status_code == 201

@@ -10,7 +10,7 @@ from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from floe.api.connect import connector_changes
-from floe.api.connect.access import readable_connector, readable_connectors, require_change, require_dag
+from floe.api.connect.access import readable_connector, readable_connectors, require_change, require_dag, require_new
 from floe.api.connect.answers import ConnectError, answer
 from floe.api.connect.connector_states import TYPE, States, status_of, tasks_of
 from floe.api.connect.known_connectors import KnownConnector, known_connectors
@@ -56,7 +56,7 @@ def create(user: Caller, session: SessionDep, body: JsonBody, request: Request) 
         msg = f"initial_state {initial_state[:100]!r} is none of {', '.join(connector_changes.INITIAL)}"
         raise ConnectError(400, msg)
     config = _named(name, given)
-    require_change(user, name, "POST")
+    require_new(user, session, name)
     connector_changes.create(session, user, name, config, initial_state)
     path = f"{request.scope.get('root_path', '')}/connectors/{quote(name)}"
     return answer(_info_of(session, name), 201, {"Location": path})
@@ -108,7 +108,7 @@ def put_config(name: str, user: Caller, session: SessionDep, body: JsonBody, req
         require_dag(user, session, name, "PUT")
         connector_changes.replace(session, user, known, config)
         return answer(_info_of(session, name))
-    require_change(user, name, "POST")
+    require_new(user, session, name)
     connector_changes.create(session, user, name, config)
     path = f"{request.scope.get('root_path', '')}/connectors/{quote(name)}"
     return answer(_info_of(session, name), 201, {"Location": path})
