@@ -1,7 +1,4 @@
-"""Private parts of PySpark that a session of queries needs: Spark's parser, the JVM's properties, and methods that write.
-
-The guards are ``tests/unit/query/test_pyspark_internals.py`` and ``tests/integration/stack/test_query.py``.
-"""
+"""Private parts of PySpark that a session of queries needs, and its methods that write, which are refused meanwhile."""
 
 from __future__ import annotations
 
@@ -11,10 +8,18 @@ from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
+from floe.private_names import PrivateName
 from floe.query.exceptions import QueryRefused
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_SESSION: Final = "pyspark.sql.session:SparkSession"
+_END: Final = "PySpark parses a statement without running it, and sets system properties of its JVM"
+PRIVATE_NAMES: Final = (
+    PrivateName(f"{_SESSION}._jvm", "Spark's own parser, and properties that AWS's clients read", _END),
+    PrivateName(f"{_SESSION}._jsparkSession", "the parser of a session with its extensions", _END),
+)
 
 READS_ONLY: Final = "no table was changed: queries only read. Tables change by connectors, or by an engine of your own"
 _LOOKS: Final = ("Show", "Describe", "Explain", "RefreshTable", "SetCommand", "SetCatalog", "SetNamespace")

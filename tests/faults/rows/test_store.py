@@ -15,8 +15,8 @@ from tests.faults.harness.run import JobResult, Run
 from tests.faults.harness.sink import MakeSink, Sink
 from tests.faults.oracle.table_files import STORES
 from tests.support.metastores.server import started
+from tests.support.metastores.small_disk import enlarge, small_disk
 from tests.support.metastores.versitygw import Versitygw
-from tests.support.small_disk import enlarge, small_disk
 from tests.support.tables.store_proxy import EXPIRED, SLOW_DOWN, StoreFault, StoreProxy
 
 LOGIN = ("floe", "the-secret")

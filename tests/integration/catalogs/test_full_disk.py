@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from floe.exceptions import Retryable
+from tests.support.metastores.small_disk import enlarge, small_disk
 from tests.support.runs.pipeline import MakePipeline
 from tests.support.runs.records import ids, read_ids
-from tests.support.small_disk import enlarge, small_disk
 
 
 @pytest.fixture
