@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from floe.api.connect.methods import allowed_methods
+from floe.api.connect.http.methods import allowed_methods
 from floe.api.lazy_app import Asgi, Receive, Scope, Send
 from floe.config.secrets.mask import hide
 

@@ -8,8 +8,8 @@ from fastapi import Depends, FastAPI
 
 from floe.api.connect.access import no_cookie
 from floe.api.connect.answers import UnexpectedErrors, add_error_answers
-from floe.api.connect.methods import HeadCalls
-from floe.api.connect.plain_paths import PlainPaths
+from floe.api.connect.http.methods import HeadCalls
+from floe.api.connect.http.plain_paths import PlainPaths
 from floe.api.connect.routes import connectors, offsets, plugins, states, worker
 from floe.api.identity import caller
 from floe.config.secrets.mask import learn_environment

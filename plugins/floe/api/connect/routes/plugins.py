@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Query, Response
 
 import floe
 from floe.api.connect.answers import ConnectError, answer
+from floe.api.connect.http.parameters import flag
 from floe.api.connect.key_definitions import definitions
-from floe.api.connect.parameters import flag
 from floe.api.connect.request_body import json_body, text_map
 from floe.api.connect.validation import validate
 from floe.config.converters.registry import CONVERTERS

@@ -13,7 +13,7 @@ from floe.api.connect import connector_actions
 from floe.api.connect.access import readable_connector, require_dag
 from floe.api.connect.answers import ConnectError, answer
 from floe.api.connect.connector_states import States, status_of
-from floe.api.connect.parameters import flag, task_number
+from floe.api.connect.http.parameters import flag, task_number
 from floe.api.identity import Caller
 
 router = APIRouter(prefix="/connectors/{name}")
