@@ -62,7 +62,7 @@ def text_of(error: BaseException) -> str:
 @pytest.mark.parametrize(
     ("reply", "expected", "text"),
     [
-        (HTML, CatalogMisconfigured, r"answers with text/html, not with JSON \('<!doctype.*is it the REST catalog's address"),
+        (HTML, CatalogMisconfigured, r"answers with text/html, not with JSON \('<!doctype.*it is no REST catalog's"),
         (Reply(502, b"<html>" + b"x" * 9_000), CatalogUnreachable, "HTTP 502: no JSON"),
         (Reply(404, b"nothing here"), CatalogMisconfigured, r"HTTP 404: no JSON.*Check iceberg\.catalog\.uri"),
         (as_json({"error_code": 403, "message": "Invalid access token."}, 403), CatalogMisconfigured, "Invalid access"),

@@ -132,7 +132,9 @@ def in_one_form(answer: Response) -> Response:
         return answer
     if body.strip() and not body.lstrip().startswith((b"{", b"[")):
         kind = answer.headers.get("Content-Type", "no type")
-        msg = f"{where} answers with {clip(kind, 100)}, not with JSON ({_excerpt(body)}): is it the REST catalog's address?"
+        msg = (
+            f"{where} answers with {clip(kind, 100)}, not with JSON ({_excerpt(body)}): it is no REST catalog's address"
+        )
         raise AnswerRefused(msg)
     return answer
 
