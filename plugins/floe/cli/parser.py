@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import importlib
 import logging
+import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +18,19 @@ from floe.cli.exceptions import UsageError
 _CONNECTORS = "a connector file, a folder of them, or a connector's name"
 _FOLDER = "where connectors are looked up by name (FLOE_CONNECTORS_DIR, else dags/connectors)"
 _EXIT = "Exit code: 0 all is well, 1 a problem was found, 2 the command line is wrong."
-_MIN_SECONDS = 1.0
+_MIN_SECONDS, _MAX_SECONDS = 1.0, 86_400.0
+
+BROKEN_PIPE, INTERRUPTED = 141, 130
+"""Exit codes as a shell has them for a program that SIGPIPE or Ctrl-C ended: the result is not known."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     _make_printable()
     options = _parser().parse_args(arguments)
-    before = logging.root.manager.disable
-    # what clients log is in findings and problems, and Airflow would log to the output
-    logging.disable(logging.CRITICAL)
     try:
-        code: int = importlib.import_module(f"floe.cli.{options.command}").run(options)
+        with _quiet():
+            code: int = importlib.import_module(f"floe.cli.{options.command}").run(options)
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -37,13 +41,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {options.command} needs the packages of requirements.txt, and {missing}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()  # what reads this output has ended
-        return 0
+        # what reads this output has ended: what is still to be written goes nowhere, also when Python itself ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    return code
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave out what clients log and warn of: findings and problems have it, and Airflow would log to the output."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            if not sys.warnoptions:
+                warnings.simplefilter("ignore")
+            yield
     finally:
         logging.disable(before)
-    return code
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -116,17 +133,20 @@ def _texts(text: str) -> dict[str, Any]:
 
 
 def _count(text: str) -> int:
-    number = int(text)
+    number = int(text) if text.isdecimal() and len(text) < 7 else 0
     if number < 1:
-        msg = "at least 1"
+        msg = f"{text[:100]!r} is no number from 1 to 999999"
         raise argparse.ArgumentTypeError(msg)
     return number
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not _MIN_SECONDS <= seconds < float("inf"):
-        msg = f"at least {_MIN_SECONDS:g} second"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not _MIN_SECONDS <= seconds < _MAX_SECONDS:
+        msg = f"{text[:100]!r} is no number of seconds from {_MIN_SECONDS:g} to {_MAX_SECONDS:g}"
         raise argparse.ArgumentTypeError(msg)
     return seconds
 

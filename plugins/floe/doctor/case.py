@@ -31,10 +31,11 @@ class Clock(NamedTuple):
 class Case:
     """One connector to be diagnosed.
 
-    ``settings`` and ``spark`` are None where they could not be looked up. ``unknown``: the parts of which something could not
-    be looked up, and why: they are not checked. ``unusable``: those of which something is missing or wrong, and what:
-    a problem. ``write``: probes may be written, and are removed. ``clocks``: filled by
-    checks that ask servers. ``failed``: the checks so far that found a problem, or were not run for one.
+    ``settings`` and ``spark`` are None where they could not be looked up. ``unknown``: the parts of which something
+    could not be looked up, and why: they are not checked. ``unusable``: those of which something is missing or wrong,
+    and what: a problem. ``write``: probes may be written, and are removed. ``clocks``: filled by checks that ask
+    servers. ``marked``: when brokers ended the transaction of this diagnosis by a marker. ``failed``: the checks so far
+    that found a problem, or were not run for one.
     """
 
     connector: Connector
@@ -45,6 +46,7 @@ class Case:
     unusable: Mapping[Part, str] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     clocks: list[Clock] = field(default_factory=list)
+    marked: datetime | None = None
     failed: set[str] = field(default_factory=set)
 
     @property

@@ -10,6 +10,9 @@ from floe.doctor.finding import About, Finding
 from floe.status.catalog_probe import probe_catalog
 
 MAX_TABLES = 20
+_REMEDY = (
+    "give floe's login these rights in the catalog and in its warehouse, and check the warehouse's path and endpoint"
+)
 
 
 def find_catalog(case: Case, about: About) -> Iterator[Finding]:
@@ -47,7 +50,7 @@ def find_commits(case: Case, about: About) -> Iterator[Finding]:
         if finding.startswith("no table can be created") and not case.connector.auto_create:
             yield about.warning(finding, "nothing to do if floe may not create tables: then commits are not tried here")
         else:
-            yield about.problem(finding, "give floe's login these rights in the catalog and in its warehouse")
+            yield about.problem(finding, _REMEDY)
     if not findings:
         yield about.ok(f"a probe table in {namespace!r} was created, committed to, read and dropped")
 

@@ -8,13 +8,12 @@ from datetime import UTC, datetime
 
 from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]
 
-from floe.doctor.case import Case, Clock
+from floe.doctor.case import Case
 from floe.doctor.finding import About, Finding
 from floe.exceptions import with_code
 from floe.kafka.access import NotPermitted
 from floe.kafka.exceptions import KafkaMisconfigured
 from floe.kafka.transactions import ControlRecord, TransactionalProducer
-from floe.model.ranges import TopicPartition
 
 SHORT_RETENTION_MS = 24 * 3_600_000
 SMALL_RECORD_BYTES, SMALL_LOG_BYTES = 1_000_000, 100 * 1024**2
@@ -62,7 +61,7 @@ def find_transactions(case: Case, about: About) -> Iterator[Finding]:
             yield about.problem(with_code(str(error), error.code), remedy)
             return
         yield about.ok(f"a transaction on {name!r} was written and aborted")
-        case.clocks += _clock_of_brokers(case, name)
+        case.marked = datetime.now(UTC)
 
 
 def find_dead_letter_topic(case: Case, about: About) -> Iterator[Finding]:
@@ -93,15 +92,6 @@ def _denied(case: Case, name: str) -> dict[str, str]:
     return {
         word: operation.name.capitalize() for operation, word in wanted if case.control.without_right([name], operation)
     }
-
-
-def _clock_of_brokers(case: Case, topic: str) -> list[Clock]:
-    """Return the brokers' time, by the marker that has just ended a transaction."""
-    found = case.control.topics([topic])[topic]
-    newest = max(case.control.newest_timestamps(TopicPartition(topic, one) for one in found.partitions).values())
-    here = datetime.now(UTC)
-    # of a broker that gives no time of markers, nothing is known
-    return [Clock("the brokers", datetime.fromtimestamp(newest / 1000, UTC), here)] if newest > 0 else []
 
 
 def _limits(about: About, name: str, configuration: dict[str, str]) -> Iterator[Finding]:

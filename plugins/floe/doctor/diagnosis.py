@@ -52,7 +52,9 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check("dead letters", control_topic.find_dead_letter_topic, "grant Write on their topic", "kafka", _BROKERS),
     Check("registry", registry.find_registry, "check the registry's address, TLS and login", "registry"),
-    Check("catalog", catalog.find_catalog, "check iceberg.catalog.*, and that the catalog runs", "catalog"),
+    Check(
+        "catalog", catalog.find_catalog, "check iceberg.catalog.*, and that the catalog runs", "catalog", seconds=20.0
+    ),
     Check(
         "commits",
         catalog.find_commits,

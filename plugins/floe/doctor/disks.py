@@ -23,7 +23,10 @@ def find_room(case: Case, about: About) -> Iterator[Finding]:
         if there is None or there.stat().st_dev in seen:
             continue
         seen.add(there.stat().st_dev)
-        free = shutil.disk_usage(there).free
+        usage = shutil.disk_usage(there)
+        if not usage.total:
+            continue  # no disk, but what a kernel shows as one
+        free = usage.free
         text = f"{free / 1024**3:,.1f} GiB are free in {there} ({what})"
         remedy = "remove files there, or let Spark use another folder (SPARK_LOCAL_DIRS)"
         if free < PROBLEM_BYTES:

@@ -34,6 +34,8 @@ def find_warehouse(case: Case, about: About) -> Iterator[Finding]:
         yield _tried(case, about, table)
     elif not case.write or not case.connector.auto_create or not tables_of(case):
         yield about.not_checked("the connector has no table yet that says where its files are")
+    elif "commits" in case.failed:
+        yield about.not_checked("there is no table to write beside: see 'commits'")
     else:
         yield from _tried_on_probe(case, about)
 

@@ -53,7 +53,7 @@ def _escaped(label: str) -> str:
 
 
 def _number(value: float) -> str:
-    return str(value) if isinstance(value, int) else repr(float(value))
+    return str(int(value)) if isinstance(value, int) else repr(float(value))
 
 
 def _lag(record: StatusRecord, _: datetime) -> Iterator[Sample]:
@@ -84,7 +84,7 @@ def _backlog(record: StatusRecord, _: datetime) -> Iterator[Sample]:
         return  # the brokers did not answer: nothing is known of the backlog
     records = Counter({table.name: 0 for table in record.status.tables or ()})
     for one in record.status.backlog:
-        records[one.table] += len(one)
+        records[one.table] += max(0, one.end - one.start)  # len() refuses what is no range of an index
     for table, count in records.items():
         yield {"table": table}, count
 

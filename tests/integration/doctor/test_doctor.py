@@ -69,6 +69,20 @@ def test_doctor_finds_what_is_wrong_and_nothing_else(
     assert set(bad(findings(pizzas, write=False))) == {"brokers"}
 
 
+def test_listener_of_the_brokers_that_clients_cannot_use_is_named(
+    pipeline: MakePipeline, proxy_ports: tuple[int, int]
+) -> None:
+    behind, front = proxy_ports  # of a listener that announces the port of a proxy, which is not there
+    pizzas = pipeline()
+    extra = {"bootstrap.servers": f"127.0.0.1:{behind}"}
+    pizzas.settings = KafkaSettings.of(pizzas.connector, extra)
+    wrong = bad(findings(pizzas, write=False))
+    assert set(wrong) == {"listeners"} and f"announces 127.0.0.1:{front}, which from here" in wrong["listeners"].text
+    pizzas.settings = KafkaSettings.of(pizzas.connector, extra | {"security.protocol": "SSL"})
+    wrong = bad(findings(pizzas, write=False))
+    assert set(wrong) == {"brokers"} and "speaks Kafka without TLS" in wrong["brokers"].text
+
+
 def test_command_line_shows_doctor_and_status(
     pipeline: MakePipeline,
     monkeypatch: pytest.MonkeyPatch,

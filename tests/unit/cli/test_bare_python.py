@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from floe.cli.parser import BROKEN_PIPE
 from tests.support.connectors import MINIMAL
 from tests.support.repository import ROOT
 
@@ -59,3 +60,33 @@ def test_command_names_the_package_that_it_misses(pizzas: Path, tmp_path: Path) 
 )
 def test_wrong_command_line_is_code_2(wrong: tuple[str, ...], tmp_path: Path) -> None:
     assert bare(*wrong, folder=tmp_path).returncode == 2
+
+
+def test_output_that_nobody_reads_ends_the_command_quietly(tmp_path: Path) -> None:
+    program = (
+        f"import sys, runpy; sys.path.insert(0, {str(ROOT / 'plugins')!r}); sys.argv = ['floe', 'keys']; "
+        "runpy.run_module('floe', run_name='__main__')"
+    )
+    command = [sys.executable, "-I", "-S", "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as running:
+        assert running.stdout is not None and running.stderr is not None
+        running.stdout.readline()
+        running.stdout.close()
+        errors = running.stderr.read()
+        assert running.wait(30) == BROKEN_PIPE
+    assert errors == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["status", "--commits", "x"], "'x' is no number from 1 to 999999"),
+        (["status", "--commits", "0"], "'0' is no number"),
+        (["status", "--watch", "soon"], "'soon' is no number of seconds from 1 to 86400"),
+        (["status", "--watch", "nan"], "'nan' is no number of seconds"),
+        (["frobnicate"], "choose from"),
+    ],
+)
+def test_wrong_command_line_says_what_is_wrong(arguments: list[str], text: str, tmp_path: Path) -> None:
+    done = bare(*arguments, folder=tmp_path)
+    assert done.returncode == 2 and text in done.stderr

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,20 @@ def test_doctor_prints_a_line_for_each_finding(
     out = capsys.readouterr().out
     assert "  ✗ catalog       no grant → grant it\n  1 problem, 1 warning" in out and "brokers" not in out
     assert asked == [True]
+
+
+def test_warnings_of_libraries_are_not_printed(
+    monkeypatch: pytest.MonkeyPatch, pizzas: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    def find(*_: object, **__: object) -> list[Finding]:
+        warnings.warn("no preferred file implementation", UserWarning, stacklevel=1)
+        return FINDINGS
+
+    monkeypatch.setattr(sys, "warnoptions", [])
+    monkeypatch.setattr(doctor, "_findings", find)
+    before = warnings.filters[:]
+    assert main(["doctor", str(pizzas)]) == 0
+    assert recwarn.list == [] and warnings.filters == before
 
 
 def test_doctor_as_json(monkeypatch: pytest.MonkeyPatch, pizzas: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from floe.config.__main__ import main as floe_config
 from floe.config.secrets.detection import is_secret
+from floe.config.stored.operator_lists import OperatorLists
 from floe.config.worker.worker_file import worker_file
 from stack.services.airflow import Airflow
 from stack.services.broker import SINGLE_NODE
@@ -201,6 +203,38 @@ def test_worker_file_is_mounted_and_has_the_demos_converter() -> None:
     assert {key: str(plain[key]).lower() for key in plain if key.startswith("value.converter")} == {
         key: value.lower() for key, value in worker.keys.items() if key.startswith("value.converter")
     }
+
+
+@pytest.mark.parametrize("name", sorted(set(airflow_services()) - {"airflow-init"}))
+def test_airflow_service_has_the_files_that_its_variables_name(name: str) -> None:
+    """A service's own list of volumes takes the place of the shared one."""
+    service = SERVICES[name]
+    mounted = {mount.split(":")[1] for mount in service["volumes"]}
+    named = {key: value for key, value in service["environment"].items() if str(value).startswith("/opt/airflow/")}
+    in_image = {"AIRFLOW__CORE__DAGS_FOLDER", "AIRFLOW__CORE__PLUGINS_FOLDER"}
+    of_login = {"AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"} if name == "airflow-api-server" else set()
+    expected = {key for key in named if key.startswith("FLOE_")} | of_login
+    assert expected >= {"FLOE_CACHE_DIR", "FLOE_CONNECTORS_DIR", "FLOE_WORKER_CONFIG"} and not expected & in_image
+    assert [key for key in expected if not {named[key], str(Path(named[key]).parent)} & mounted] == []
+
+
+def test_variables_of_floe_are_those_that_it_reads() -> None:
+    read = set(re.findall(r"FLOE_[A-Z_]+", "".join(path.read_text() for path in (ROOT / "plugins").rglob("*.py"))))
+    files = [ROOT / "docker-compose.yaml", *(path for path in DEPLOY.rglob("*") if path.is_file())]
+    files += [ROOT / "docs" / "how-to" / "deploy.md"]
+    named = {name: path.name for path in files for name in re.findall(r"FLOE_[A-Z_]+", path.read_text())}
+    assert {name: file for name, file in named.items() if name not in read} == {}
+
+
+def test_connectors_by_rest_may_name_the_services_of_the_example() -> None:
+    lines = re.findall(r"^# (FLOE_REST_\w+=\S+)$", (DEPLOY / "airflow.env").read_text(), re.MULTILINE)
+    given = dict(line.split("=", 1) for line in lines)
+    assert OperatorLists.of(given).is_enabled
+    environment = SERVICES["airflow-api-server"]["environment"]
+    addresses = [value for key, value in environment.items() if key.endswith(("__URI", "__ENDPOINT", "REGISTRY_URL"))]
+    assert set(given["FLOE_REST_HOSTS"].split(",")) == {urlsplit(address).netloc for address in addresses}
+    connections = {f"AIRFLOW_CONN_{name.upper()}" for name in given["FLOE_REST_CONNECTIONS"].split(",")}
+    assert connections == {name for name in environment if name.startswith("AIRFLOW_CONN_")}
 
 
 def test_the_connectors_catalog_is_found_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

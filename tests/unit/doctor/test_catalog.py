@@ -83,6 +83,15 @@ def test_warehouse_takes_a_file_and_keeps_nothing(lake: Lake, has_table: bool) -
     assert files(lake) == []
 
 
+def test_warehouse_is_not_probed_by_a_second_table_that_fails(lake: Lake) -> None:
+    case = case_on(lake, **AUTO)
+    case.failed = {"commits"}
+    (one,) = found(find_warehouse, case)
+    assert one.level.value == "not checked" and "see 'commits'" in one.text
+    lake.create()
+    assert levels(found(find_warehouse, case)) == ["ok"]
+
+
 def test_warehouse_is_only_read_with_read_only(lake: Lake) -> None:
     lake.create()
     (one,) = found(find_warehouse, case_on(lake, write=False))

@@ -208,7 +208,9 @@ def test_disk_that_is_nearly_full_is_found(tmp_path: Path, monkeypatch: pytest.M
     case = case_of(**{"iceberg.catalog.warehouse": f"file://{tmp_path}/new%20folder/warehouse"})
     case.environ = {"SPARK_LOCAL_DIRS": f"{tmp_path},/proc", "FLOE_CACHE_DIR": str(tmp_path)}
     for free, level in ((10 * 1024**3, "ok"), (1024**3, "warning"), (1024, "problem")):
-        monkeypatch.setattr(disks.shutil, "disk_usage", lambda _, free=free: usage(0, 0, free))
+        monkeypatch.setattr(disks.shutil, "disk_usage", lambda _, free=free: usage(free, 0, free))
         findings = found(find_room, case)
         assert set(levels(findings)) == {level}
         assert "GiB are free in" in findings[0].text
+    monkeypatch.setattr(disks.shutil, "disk_usage", lambda _: usage(0, 0, 0))
+    assert found(find_room, case) == []  # such as /proc

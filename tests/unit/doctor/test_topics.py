@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from floe.doctor.control_topic import find_control_topic, find_dead_letter_topic
 from floe.doctor.group import find_group
 from floe.doctor.topics import find_reading, find_topics
 from floe.kafka.access import NotPermitted
-from floe.kafka.exceptions import GroupInUse, KafkaMisconfigured
+from floe.kafka.exceptions import GroupInUse, KafkaMisconfigured, KafkaUnreachable
 from floe.model.positions import Position
 from floe.model.ranges import TopicPartition
 from tests.support.kafka.doctor_case import CONTROL, KEPT, TOPIC, FakeCluster, case_of, found, levels
@@ -182,6 +182,14 @@ def test_clock_of_brokers_is_that_of_the_marker(opened: list[str], seconds: int 
     case = case_of(FakeCluster(newest=newest))
     assert levels(found(find_transactions, case)) == ["ok"]
     assert levels(found(find_clocks, case)) == [expected]
+
+
+def test_newer_record_of_another_writer_is_no_clock_ahead(opened: list[str]) -> None:
+    case = case_of(FakeCluster(newest=int(datetime.now(UTC).timestamp() * 1000)))
+    case.marked = datetime.now(UTC) - timedelta(seconds=100)  # the checks since then took long
+    assert levels(found(find_clocks, case)) == ["ok"]
+    case.source.error = case.control.error = KafkaUnreachable("away")  # type: ignore[attr-defined]
+    assert levels(found(find_clocks, case)) == ["not checked"]
 
 
 def test_clock_is_not_that_of_a_former_transaction(opened: list[str]) -> None:

@@ -14,6 +14,7 @@ from floe.status.freshness import Freshness, TableFreshness
 from floe.status.metrics import FAMILIES, metrics
 from floe.status.model import Backlog, ConnectorStatus, PartitionStatus, TableStatus
 from floe.status.record import DeadLetterReason, StatusRecord
+from tests.support.repository import ROOT
 from tests.support.status.records import NOW, RECORDS, commit, status, table
 
 Labels = frozenset[tuple[str, str]]
@@ -125,6 +126,11 @@ def test_metrics_without_connectors_have_no_samples() -> None:
     assert parsed(metrics([], NOW)) == {family.name: {} for family in FAMILIES}
 
 
+def test_page_about_monitoring_names_the_metrics_that_there_are() -> None:
+    page = (ROOT / "docs" / "how-to" / "monitor.md").read_text()
+    assert set(re.findall(r"\bfloe_[a-z_]+", page)) == {family.name for family in FAMILIES}
+
+
 def test_hostile_names_stay_in_their_labels() -> None:
     name = 'a"} 1\nfloe_lag_records{x="\\'
     hostile = status(name=name)
@@ -133,6 +139,12 @@ def test_hostile_names_stay_in_their_labels() -> None:
     (labels,) = parsed(text)["floe_lag_records"]
     assert dict(labels) == {"connector": name, "topic": "t?\n", "partition": "0"}
     text.encode()
+
+
+def test_odd_numbers_of_one_record_do_not_break_the_others() -> None:
+    odd = StatusRecord(replace(status(), backlog=(Backlog("t", "p", 0, 9, 3), Backlog("u", "p", 0, -1, 2**63 - 1))))
+    assert of(odd, "floe_backlog_records") == {("db.t",): 0, ("t",): 0, ("u",): 2**63}
+    assert of(replace(odd, lag_seconds=True), "floe_lag_seconds") == {(): 1}
 
 
 @settings(max_examples=20)
