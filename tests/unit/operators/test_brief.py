@@ -100,7 +100,7 @@ def test_problems_of_a_file_are_a_line_each() -> None:
     assert many[1:7] == (*(f"* problem {n}" for n in range(5)), "… and 4 more, above")
 
 
-def test_final_error_without_advice_does_not_ask_for_the_same_try() -> None:
+def test_final_error_without_advice_asks_for_another_try() -> None:
     refused = OverrideRefused("unknown key 'task.max'", "unknown key 'x'").located("param config")
     assert short_lines(str(refused), is_final=True) == (
         "param config",

@@ -129,9 +129,7 @@ def test_empty_stack_is_none_with_the_demos_records(tmp_path: Path) -> None:
     local(tmp_path).require_empty()
 
 
-def test_port_of_a_later_part_is_looked_at_before_anything_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_port_of_a_later_part_is_asked_for_before_any_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         one = local(
