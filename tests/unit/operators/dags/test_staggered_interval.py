@@ -59,7 +59,7 @@ def test_connectors_overdue_together_are_spread_again(monkeypatch: pytest.Monkey
         assert back - MINUTE < overdue <= back < following == overdue + MINUTE
 
 
-def test_timetable_is_stored_by_the_plugin_and_shown_as_the_interval() -> None:
+def test_timetable_is_stored_by_the_plugin_and_shown_as_interval() -> None:
     one = StaggeredInterval(3 * MINUTE, "pizzas")
     stored = decode_timetable(encode_timetable(one))
     assert (stored, stored.summary) == (one, "0:03:00")
