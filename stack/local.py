@@ -21,7 +21,7 @@ from stack.services.broker import Broker
 from stack.services.object_store import ObjectStore
 from stack.services.recorded_service import RecordedService
 from stack.services.schema_registry import SchemaRegistry
-from stack.settings import EMPTY, REPOSITORY, S3, STORE, Settings
+from stack.settings import EMPTY, REPOSITORY, S3, STORE, Settings, require_free, require_room
 
 CATALOG = "demo"
 _CONNECTORS = "FLOE_CONNECTORS_DIR"
@@ -125,7 +125,15 @@ class Local:
             raise StackError(message)
 
     def start(self) -> None:
-        """Start what does not run, a line of progress for each part; what this call started is stopped if it fails."""
+        """Start what does not run, a line of progress for each part; what this call started is stopped if it fails.
+
+        Raises StackError for a full disk and PortTaken for any port, before anything is started.
+        """
+        require_room(self.settings.state)
+        wanted = {part.service.port for part in self._parts() if not part.service.running}
+        for variable, port in self.settings.ports.items():
+            if port in wanted:
+                require_free(port, variable)
         if self.is_empty:
             self.connectors.mkdir(parents=True, exist_ok=True)
         if not self.has_store:

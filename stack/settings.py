@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
@@ -38,6 +39,7 @@ GIVEN = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 _PORTS = range(10_000, 65_536)
 _TRIES = 100
+_LEAST_FREE = 500 * 10**6
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,16 @@ class Settings:
         return f"{LOOPBACK}:{self.kafka_port}"
 
     @property
+    def ports(self) -> dict[str, int]:
+        """The port of each service, by the variable that changes it."""
+        return {
+            KAFKA_PORT: self.kafka_port,
+            REGISTRY_PORT: self.registry_port,
+            S3_PORT: self.s3_port,
+            AIRFLOW_PORT: self.airflow_port,
+        }
+
+    @property
     def catalog_uri(self) -> str:
         """The SQLite database of the demo catalog, as SQLAlchemy writes it."""
         return f"sqlite:///{self.state / 'catalog.db'}"
@@ -99,6 +111,17 @@ def require_free(port: int, variable: str) -> None:
     except OSError as error:
         message = f"port {port} is in use ({error.strerror}): stop what listens there, or set {variable} to a free port"
         raise PortTaken(message) from error
+
+
+def require_room(folder: Path) -> None:
+    """Raise StackError if the disk of a folder is nearly full: what fails later says so only in its own words."""
+    free = shutil.disk_usage(next(one for one in (folder, *folder.parents) if one.exists())).free
+    if free < _LEAST_FREE:
+        message = (
+            f"the disk of {folder} has {free // 10**6} MB free, and the stack needs {_LEAST_FREE // 10**6} MB at least (2 GB "
+            f"with its first downloads): make room, or name a folder on another disk by {STATE}"
+        )
+        raise StackError(message)
 
 
 def free_port() -> int:

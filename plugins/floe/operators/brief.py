@@ -21,7 +21,7 @@ _ADVICE = re.compile(
     r"|read|remove|rename|repair|replay|report|reset|restore|run|see|set|start|stop|trigger|undo|unpause|use|wait|write)\b",
     re.IGNORECASE,
 )
-_ITEM = "\n* "
+_ITEM = re.compile(r"\n(?:\* |  - )")
 
 MOST_LINES = (2, 2, 3)
 """Lines of each of the three; what is longer is cut. The whole text is in the exception above them."""
@@ -31,6 +31,7 @@ MAX_ITEMS = 5
 
 _NO_VALUE = "The error above tells no more"
 _NO_ADVICE = "Clear this task to run it again; the error above has the whole text."
+_FINAL = "Correct what is named above. Then clear this task, or trigger the DAG again."
 
 
 class Brief(NamedTuple):
@@ -41,8 +42,11 @@ class Brief(NamedTuple):
     next_step: str
 
     @classmethod
-    def of(cls, message: str) -> Brief:
-        """Take a message apart: ``what: the value. What state it left. What to do next.``"""
+    def of(cls, message: str, *, is_final: bool = False) -> Brief:
+        """Take a message apart: ``what: the value. What state it left. What to do next.``
+
+        ``is_final``: the same try would fail again, which counts where the message does not say what to do.
+        """
         first, *rest = _SENTENCE.split(readable(message).strip(" :"))
         what, _, detail = first.partition(": ")
         at = next((at for at, text in enumerate(rest) if _ADVICE.match(text)), None)
@@ -52,21 +56,21 @@ class Brief(NamedTuple):
         quoted = _QUOTED.search(what)
         # a name that is shown already says less than what happened to the records
         value = detail or " ".join(states) or (quoted[0] if quoted else _NO_VALUE)
-        return cls(what.rstrip("."), value.rstrip("."), advice or _NO_ADVICE)
+        return cls(what.rstrip("."), value.rstrip("."), advice or (_FINAL if is_final else _NO_ADVICE))
 
     def lines(self) -> tuple[list[str], ...]:
         """Return the lines of each part, of at most ``WIDTH`` characters."""
         return tuple(_wrapped(text, most) for text, most in zip(self, MOST_LINES, strict=True))
 
 
-def short_lines(message: str) -> tuple[str, ...]:
+def short_lines(message: str, *, is_final: bool = False) -> tuple[str, ...]:
     """Return the lines of a message: of a :class:`Brief`, with the items of a list in the place of the value."""
-    head, *items = message.split(_ITEM)
+    head, *items = _ITEM.split(message)
     if not items:
-        what, value, next_step = Brief.of(message).lines()
+        what, value, next_step = Brief.of(message, is_final=is_final).lines()
         return (*what, *value, *next_step)
     items[-1], _, rest = items[-1].partition("\n\n")
-    what, _, next_step = Brief.of(f"{head.strip(' :')}. {rest}").lines()
+    what, _, next_step = Brief.of(f"{head.strip(' :')}. {rest}", is_final=is_final).lines()
     listed = [line for item in items[:MAX_ITEMS] for line in _wrapped(f"* {readable(item)}", 1)]
     more = [f"… and {len(items) - MAX_ITEMS} more, above"] if len(items) > MAX_ITEMS else []
     return (*what, *listed, *more, *next_step)

@@ -10,7 +10,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from floe.config.secrets.mask import clip, hide, learn, learn_environment, short_in_environment, short_secret, too_short
-from floe.exceptions import FloeError, with_code, without_code
+from floe.exceptions import FloeError, Terminal, with_code, without_code
 from floe.operators.brief import short_lines
 from floe.operators.exceptions import TaskFailed
 from floe.operators.log_mask import mask_logs
@@ -93,7 +93,7 @@ def say_failure(context: Context) -> None:
     message, code = without_code(hide(str(error)))
     text = message if isinstance(error, FloeError) else f"{type(error).__name__}: {message}"
     log.info("::endgroup::")
-    for line in short_lines(text):
+    for line in short_lines(text, is_final=isinstance(error, Terminal)):
         log.error("%s", line)
     if code is not None:
         log.error("See %s in docs/troubleshooting.md.", code)

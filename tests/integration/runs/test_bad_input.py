@@ -124,7 +124,7 @@ def test_a_text_of_50_mb_lands_whole(pipeline: MakePipeline, topic: Callable[...
 
 def test_a_topic_that_does_not_exist_is_named(pipeline: MakePipeline) -> None:
     pizzas = pipeline().changed(topics="no-such-topic")
-    with pytest.raises(TopicMissing, match=r"'no-such-topic' does not exist.*create it"):
+    with pytest.raises(TopicMissing, match=r"'no-such-topic' does not exist.*Create it"):
         pizzas.plan()
 
 

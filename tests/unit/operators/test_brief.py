@@ -2,6 +2,7 @@
 
 import pytest
 
+from floe.config.exceptions import OverrideRefused
 from floe.operators.brief import MOST_LINES, WIDTH, short_lines
 
 
@@ -97,3 +98,13 @@ def test_problems_of_a_file_are_a_line_each() -> None:
     )
     many = short_lines("Broken:" + "".join(f"\n* problem {n}" for n in range(9)) + "\n\n" + state)
     assert many[1:7] == (*(f"* problem {n}" for n in range(5)), "… and 4 more, above")
+
+
+def test_final_error_without_advice_asks_for_another_try() -> None:
+    refused = OverrideRefused("unknown key 'task.max'", "unknown key 'x'").located("param config")
+    assert short_lines(str(refused), is_final=True) == (
+        "param config",
+        "* unknown key 'task.max'",
+        "* unknown key 'x'",
+        "Correct what is named above. Then clear this task, or trigger the DAG again.",
+    )

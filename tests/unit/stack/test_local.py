@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from stack import avro_orders
 from stack.cli import up
 from stack.demo import Demo
-from stack.exceptions import StackError
+from stack.exceptions import PortTaken, StackError
 from stack.local import Local
 from stack.services.airflow import Airflow
-from stack.settings import Settings
+from stack.settings import Settings, free_port
 from tests.support.repository import ROOT
 
 
@@ -125,3 +127,21 @@ def test_empty_stack_is_none_with_the_demos_records(tmp_path: Path) -> None:
     with pytest.raises(StackError, match="has the demo's connector and records: remove them by `make clean`, or name"):
         local(tmp_path, EMPTY="1").require_empty()
     local(tmp_path).require_empty()
+
+
+def test_port_of_a_later_part_is_asked_for_before_any_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        one = local(
+            tmp_path, AIRFLOW_PORT=str(port), KAFKA_PORT=str(free_port()), KAFKA_CONTROLLER_PORT=str(free_port())
+        )
+        with pytest.raises(PortTaken, match=f"port {port} is in use .* set AIRFLOW_PORT to a free port"):
+            one.start()
+    assert not (tmp_path / "kafka").exists() and capsys.readouterr().out == ""
+
+
+def test_full_disk_is_named_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stack.settings.shutil.disk_usage", lambda _: SimpleNamespace(free=1_000_000))
+    with pytest.raises(StackError, match=r"has 1 MB free, and the stack needs 500 MB .* another disk by FLOE_STATE"):
+        local(tmp_path / "new" / "folder").start()
+    assert not (tmp_path / "new").exists()

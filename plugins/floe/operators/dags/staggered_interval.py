@@ -25,7 +25,8 @@ class StaggeredInterval(DeltaTriggerTimetable):
     def __init__(self, delta: timedelta, name: str) -> None:
         super().__init__(delta)
         self._name = name
-        self._step = math.gcd(round(delta / timedelta(milliseconds=1)), _MINUTE_MS)
+        self._milliseconds = round(delta / timedelta(milliseconds=1))
+        self._step = math.gcd(self._milliseconds, _MINUTE_MS)
         digest = hashlib.sha256(name.encode(errors="surrogatepass")).digest()
         self._phase = int.from_bytes(digest[:8]) % self._step
 
@@ -36,7 +37,7 @@ class StaggeredInterval(DeltaTriggerTimetable):
 
     def serialize(self) -> dict[str, Any]:
         """Return what Airflow stores."""
-        return {"interval_ms": round(self._delta / timedelta(milliseconds=1)), "name": self._name}
+        return {"interval_ms": self._milliseconds, "name": self._name}
 
     def _get_next(self, current: DateTime) -> DateTime:
         return self._floor(super()._get_next(current))

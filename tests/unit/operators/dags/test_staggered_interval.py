@@ -38,9 +38,7 @@ def runs(
 
 
 @pytest.mark.parametrize("seconds", [1, 4, 60, 90, 180, 300, 3600, 86_400])
-def test_first_run_is_due_at_once_and_the_next_within_the_interval(
-    monkeypatch: pytest.MonkeyPatch, seconds: int
-) -> None:
+def test_first_run_is_due_at_once_and_the_next_in_the_interval(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
     delta = timedelta(seconds=seconds)
     for name in ("a", "pizzas-on-ice", "ü\ud800"):
         first, second, third = runs(name, delta, monkeypatch, [START, START, START])
@@ -48,7 +46,7 @@ def test_first_run_is_due_at_once_and_the_next_within_the_interval(
         assert third - second == delta == second - first
 
 
-def test_fifty_connectors_unpaused_together_are_spread_over_the_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connectors_unpaused_together_are_spread_over_the_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     due = [runs(f"connector-{n}", 3 * MINUTE, monkeypatch, [START, START])[1] for n in range(50)]
     assert max(Counter(int(one.timestamp()) for one in due).values()) <= 5
     assert len({int(one.timestamp()) // 10 for one in due}) >= 6
@@ -61,7 +59,7 @@ def test_connectors_overdue_together_are_spread_again(monkeypatch: pytest.Monkey
         assert back - MINUTE < overdue <= back < following == overdue + MINUTE
 
 
-def test_timetable_is_stored_by_the_plugin_and_shown_as_the_interval() -> None:
+def test_timetable_is_stored_by_the_plugin_and_shown_as_interval() -> None:
     one = StaggeredInterval(3 * MINUTE, "pizzas")
     stored = decode_timetable(encode_timetable(one))
     assert (stored, stored.summary) == (one, "0:03:00")
