@@ -155,6 +155,7 @@ class _Batch:
         self.offsets = np.arange(first, first + len(values))
         self.values = Values((held,), ctypes.addressof(held) + np.cumsum(sizes + len(FRAME)) - sizes, sizes)
         self.messages = _Beside(self.offsets.tolist())
+        self.nbytes = int(sizes.sum())
 
 
 class _Beside(Messages):

@@ -63,6 +63,10 @@ class GivenBatch:
         return values_of(self.given)
 
     @property
+    def nbytes(self) -> int:
+        return sum(len(value or b"") for value in self.given)
+
+    @property
     def messages(self) -> Any:
         return GivenMessages([Message(offset) for offset in range(len(self.given))])
 
