@@ -69,9 +69,7 @@ def test_doctor_finds_what_is_wrong_and_nothing_else(
     assert set(bad(findings(pizzas, write=False))) == {"brokers"}
 
 
-def test_listener_of_the_brokers_that_clients_cannot_use_is_named(
-    pipeline: MakePipeline, proxy_ports: tuple[int, int]
-) -> None:
+def test_listener_that_clients_cannot_use_is_named(pipeline: MakePipeline, proxy_ports: tuple[int, int]) -> None:
     behind, front = proxy_ports  # of a listener that announces the port of a proxy, which is not there
     pizzas = pipeline()
     extra = {"bootstrap.servers": f"127.0.0.1:{behind}"}
