@@ -95,8 +95,9 @@ types: setup-dev ## check types
 imports: setup-dev ## check the direction of imports
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/lint-imports
 
-screenshot: setup-dev ## make the pictures of a run and of a replay from the running stack (make up first)
-	@$(VENV)/python tests/browser/screenshot.py
+screenshot: setup-dev ## make the docs' pictures: of the walks, on a stack of their own, and of the page with made-up connectors
+	@FLOE_PICTURES=docs/images $(VENV)/python -m pytest tests/browser/test_walks.py -m ""
+	@$(VENV)/python tests/browser/page_pictures.py
 
 check: connector-named new-enough ## validate connectors, by Python alone: make check CONNECTOR=file or folder, STRICT=1, CONNECT=1
 	@PYTHONPATH=plugins $(ANY_PYTHON) -m floe check $(if $(STRICT),--strict) $(if $(CONNECT),--connect) $(CONNECTOR)

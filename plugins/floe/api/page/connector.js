@@ -149,7 +149,7 @@ function oneTable(one) {
       {},
       name(one.name),
       el("span", { class: "quiet" }, ` branch ${shown(one.branch, 60)}`),
-      el("span", { class: "end" }, one.exists ? (last ? [`${counted(last.rows, "row")} `, when(last.at)] : "no commit of this connector") : "does not exist yet"),
+      el("span", { class: "end" }, one.exists ? (last ? [`${counted(last.rows, "row")}, `, when(last.at)] : "no commit of this connector") : "does not exist yet"),
     ),
     one.problem && notice("bad", el("p", {}, name(one.problem, 600))),
     one.commits.length ? table(`Commits to ${shown(one.name, 80)}`, columns, one.commits, { class: "cards" }) : el("p", { class: "quiet" }, "This connector has not committed to the table yet."),
