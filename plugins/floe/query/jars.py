@@ -12,7 +12,6 @@ from typing import Final
 from floe.config.connection_fields import ConnectionFields
 from floe.query.exceptions import QueryRefused
 
-_CENTRAL: Final = "https://repo1.maven.org/maven2"
 _SETTINGS: Final[Mapping[str, str]] = {"spark.jars": ",", "spark.driver.extraClassPath": os.pathsep}
 """Spark's settings that name jars, with what is between them."""
 _SCHEME: Final = re.compile(r"(file|local):(//)?(?=/)")
@@ -61,9 +60,9 @@ def found_jars(packages: Sequence[str], given: Sequence[Path], places: Iterable[
         else:
             made.append(there)
     if missing:
-        message = f"jars for Spark are missing: {', '.join(map(_file_name, missing))}. No statement was run. Download "
+        message = f"jars for Spark are missing: {', '.join(map(_file_name, missing))}. No statement was run. Get "
         message += (
-            f"{' and '.join(map(_address, missing))} into a folder, and name it by --jars FOLDER; or put them into "
+            f"{' and '.join(missing)} of Maven Central into a folder, and name it by --jars FOLDER; or put them into "
         )
         message += "the folder jars of Spark, or into spark.jars of the Airflow connection's conf"
         raise QueryRefused(message)
@@ -82,8 +81,3 @@ def _named(artifact: str, jars: Iterable[Path]) -> Path | None:
 def _file_name(package: str) -> str:
     _, artifact, version = package.split(":")
     return f"{artifact}-{version}.jar"
-
-
-def _address(package: str) -> str:
-    group, artifact, version = package.split(":")
-    return f"{_CENTRAL}/{group.replace('.', '/')}/{artifact}/{version}/{_file_name(package)}"
