@@ -60,11 +60,11 @@ def found_jars(packages: Sequence[str], given: Sequence[Path], places: Iterable[
         else:
             made.append(there)
     if missing:
-        message = f"jars for Spark are missing: {', '.join(map(_file_name, missing))}. No statement was run. Get "
-        message += (
-            f"{' and '.join(missing)} of Maven Central into a folder, and name it by --jars FOLDER; or put them into "
+        message = (
+            f"jars for Spark are missing: {', '.join(map(_file_name, missing))}. No statement was run. Get "
+            f"{' and '.join(missing)} of Maven Central into a folder, and name it by --jars FOLDER; or put them into the "
+            "folder jars of Spark, or into spark.jars of the Airflow connection's conf"
         )
-        message += "the folder jars of Spark, or into spark.jars of the Airflow connection's conf"
         raise QueryRefused(message)
     return list(dict.fromkeys(made))
 

@@ -41,13 +41,13 @@ def test_jars_of_the_caller_count_before_others(tmp_path: Path) -> None:
     assert found_jars([RUNTIME], [], [other]) == [other]
 
 
-def test_jars_that_are_missing_are_named_with_address(tmp_path: Path) -> None:
+def test_jars_that_are_missing_are_named_with_coordinates(tmp_path: Path) -> None:
     jar(tmp_path / "jars", "iceberg-spark-runtime-4.1_2.13-sources.jar")
     with pytest.raises(QueryRefused) as raised:
         found_jars([RUNTIME, DRIVERS["jdbc:postgresql:"]], [], [tmp_path / "jars"])
     message = str(raised.value)
     assert message.startswith(f"jars for Spark are missing: {NAME}, postgresql-42.7.8.jar. No statement was run.")
-    assert "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 of Maven Central" in message
+    assert f"Get {RUNTIME} and " in message and "of Maven Central" in message
     assert "--jars FOLDER" in message
 
 
