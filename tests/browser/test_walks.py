@@ -153,7 +153,7 @@ def test_range_is_replayed_by_the_form(site: Site, person: Person, visits: str) 
     overlap = form.get_by_role("combobox").first
     overlap.fill("append")
     overlap.press("Enter")
-    form.get_by_text("append all of it again").wait_for()
+    form.get_by_text("append all of it again", exact=True).wait_for()
     with site.runs_anew(f"{visits}.replay") as runs:
         person.submit(form)
     assert (runs[0]["conf"]["ranges"], runs[0]["conf"]["overlap"]) == ({"0": [5, 15]}, "append")

@@ -78,12 +78,9 @@ class Person:
         return floe
 
     def open_form(self, dag: str) -> Any:
-        """Open a DAG by Airflow's list of DAGs and click *Trigger*; returns the form."""
-        self.page.get_by_role("link", name="Dags", exact=True).first.click()
-        self.page.get_by_role("link", name=dag, exact=True).first.click()
-        self.page.get_by_test_id("trigger-dag-button").or_(
-            self.page.get_by_role("button", name="Trigger")
-        ).first.click()
+        """Open a DAG's page and click *Trigger*; returns the form."""
+        self.page.goto(f"{self.site.url}/dags/{dag}")
+        self.page.get_by_test_id("trigger-dag-button").click()
         form = self.page.get_by_role("dialog").filter(has_text=f"Trigger Dag - {dag}")
         form.get_by_role("button", name="Run Parameters").wait_for()
         return form
