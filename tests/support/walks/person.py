@@ -90,6 +90,11 @@ class Person:
         form.get_by_role("button", name=name, exact=True).click()
         form.locator("button[aria-expanded=true]", has_text=name).first.wait_for()
 
+    def fill_number(self, form: Any, title: str, number: int) -> None:
+        """Write a number; Airflow takes it when the field is left."""
+        form.get_by_label(title).fill(str(number))
+        form.get_by_label(title).press("Tab")
+
     def fill_json(self, form: Any, text: str) -> None:
         """Write into the first JSON editor that is shown, in place of what is in it."""
         form.locator(".monaco-editor").locator("visible=true").first.click()
