@@ -125,7 +125,7 @@ def test_run_takes_overrides_of_the_trigger_form(site: Site, person: Person, vis
     before = len(site.rows("shop.visits"))
     site.produce(visits, visits_of(25))
     form = person.open_form(visits)
-    form.get_by_label("Records at most").fill("10")
+    person.fill_number(form, "Records at most", 10)
     person.open_section(form, "Connector keys")
     person.fill_json(form, '{"tasks.max": 2, "errors.log.enable": true}')
     person.picture("override", 1000)
@@ -150,10 +150,10 @@ def test_range_is_replayed_by_the_form(site: Site, person: Person, visits: str) 
     person.fill_json(form, '{"0": [5, 15]}')
     person.picture("replay-form", 1000)
     person.open_section(form, "Where and how it is written")
-    overlap = form.get_by_role("combobox").first
+    overlap = form.locator("[id$='content:Where and how it is written']").get_by_role("combobox").first
     overlap.fill("append")
     overlap.press("Enter")
-    form.get_by_text("append all of it again").wait_for()
+    form.get_by_text("append all of it again", exact=True).wait_for()
     with site.runs_anew(f"{visits}.replay") as runs:
         person.submit(form)
     assert (runs[0]["conf"]["ranges"], runs[0]["conf"]["overlap"]) == ({"0": [5, 15]}, "append")
@@ -207,7 +207,7 @@ def test_connector_that_fails_is_read_and_repaired(site: Site, person: Person) -
     person.page.get_by_text("See FLOE-501 in docs/troubleshooting.md.").first.wait_for()
 
     form = person.open_form("orders")
-    form.get_by_label("Records at most").fill(str(BAD))
+    person.fill_number(form, "Records at most", BAD)
     with site.runs_anew("orders"):
         person.submit(form)
     assert len(site.rows("shop.orders")) == BAD

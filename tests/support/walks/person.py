@@ -78,12 +78,9 @@ class Person:
         return floe
 
     def open_form(self, dag: str) -> Any:
-        """Open a DAG by Airflow's list of DAGs and click *Trigger*; returns the form."""
-        self.page.get_by_role("link", name="Dags", exact=True).first.click()
-        self.page.get_by_role("link", name=dag, exact=True).first.click()
-        self.page.get_by_test_id("trigger-dag-button").or_(
-            self.page.get_by_role("button", name="Trigger")
-        ).first.click()
+        """Open a DAG's page and click *Trigger*; returns the form."""
+        self.page.goto(f"{self.site.url}/dags/{dag}")
+        self.page.get_by_test_id("trigger-dag-button").click()
         form = self.page.get_by_role("dialog").filter(has_text=f"Trigger Dag - {dag}")
         form.get_by_role("button", name="Run Parameters").wait_for()
         return form
@@ -92,6 +89,11 @@ class Person:
         """Open a section of the form; Airflow closes the one that was open."""
         form.get_by_role("button", name=name, exact=True).click()
         form.locator("button[aria-expanded=true]", has_text=name).first.wait_for()
+
+    def fill_number(self, form: Any, title: str, number: int) -> None:
+        """Write a number; Airflow takes it when the field is left."""
+        form.get_by_label(title).fill(str(number))
+        form.get_by_label(title).press("Tab")
 
     def fill_json(self, form: Any, text: str) -> None:
         """Write into the first JSON editor that is shown, in place of what is in it."""
