@@ -1,10 +1,13 @@
-"""What tasks log."""
+"""What tasks log, and floe's plugin as Airflow has it: its timetable is known where DAGs are stored."""
 
 import io
 import logging
 from collections.abc import Iterator
 
 import pytest
+from airflow._shared.module_loading import qualname
+
+from floe.operators.dags.staggered_interval import StaggeredInterval
 
 
 @pytest.fixture
@@ -15,3 +18,10 @@ def logged() -> Iterator[io.StringIO]:
     logging.getLogger().addHandler(handler)
     yield stream
     logging.getLogger().removeHandler(handler)
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the timetable, as the plugin does."""
+    found = {qualname(StaggeredInterval): StaggeredInterval}
+    monkeypatch.setattr("airflow.plugins_manager.get_timetables_plugins", lambda: found)

@@ -109,8 +109,8 @@ def test_param_of_two_types_says_that_its_field_takes_json() -> None:
         name: param for name, param in sink_form(connector()).items() if len({*param.schema["type"]} - {"null"}) > 1
     }
     assert list(found) == ["accept_loss"]
-    text = found["accept_loss"].schema["description_md"]
-    assert "as JSON" in text and '["orders", "payments-0"]' in text and "`true`" in text
+    text = str(found["accept_loss"].description)
+    assert "as JSON" in text and '["orders", "payments-0"]' in text and "true" in text
 
 
 def test_tables_are_offered_only_where_the_connector_names_them() -> None:
@@ -138,9 +138,9 @@ def test_form_keeps_what_gives_up_data_apart() -> None:
 def test_config_offers_the_keys_that_a_run_may_set() -> None:
     one = parse_connector({**MINIMAL, "tasks.max": 3, "iceberg.catalog.token": "s3cr3t-t0ken"})
     texts = [form["config"].schema["description_md"] for form in (sink_form(one), replay_form(one))]
-    assert all("`tasks.max` (3)" in text and "s3cr3t" not in text for text in texts)
-    assert ["`floe.route.by`" in text for text in texts] == [False, True]
-    assert not any("`floe.dag.owner`" in text or "`floe.kafka.conn-id`" in text for text in texts)
+    assert all("\n* tasks.max: 3\n" in text and "s3cr3t" not in text for text in texts)
+    assert ["\n* floe.route.by" in text for text in texts] == [False, True]
+    assert not any("floe.dag.owner" in text or "floe.kafka.conn-id" in text for text in texts)
 
 
 def test_replay_form_opens_with_the_ranges() -> None:
