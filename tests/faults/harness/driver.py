@@ -25,6 +25,7 @@ from floe.model.decisions import Decisions
 from floe.model.plan import Plan
 from floe.model.plan_seal import PlanKey
 from floe.planning.live_plan import draft_plan, open_plan
+from floe_job.contract.work_done import Sum
 from floe_job.runtime.job_files import JobRequest
 from tests.faults.harness import clock
 from tests.faults.harness.exits import BROKEN, DONE, RETRYABLE, TERMINAL
@@ -49,6 +50,10 @@ class LocalSession:
 
     def setJobGroup(self, _group: str, _description: str) -> None:
         """Keep no account of jobs."""
+
+    def accumulator(self, _zero: Any, _param: Any) -> Sum:
+        """Return what sums up the work of the tasks."""
+        return Sum()
 
     def parallelize(self, tasks: Sequence[Any], _slices: int) -> LocalSession:
         """Take the tasks."""

@@ -37,6 +37,9 @@ FAILURES = {
 
 ENDED = ("up_for_retry", "failed", "success")
 
+HARMLESS = "what is no secret"
+"""A value that Connect's API may answer."""
+
 
 @pytest.fixture(scope="module")
 def walked(
@@ -323,7 +326,7 @@ def broken_file(deployment: Deployment) -> str:
         "iceberg.catalog.tokn": plant("token under a misspelt key"),
         "iceberg.kafka.sasl.pasword": plant("password under a misspelt key"),
         "consumer.overide.sasl.password": plant("password under a misspelt prefix"),
-        "iceberg.tabels": plant("what is no secret"),
+        "iceberg.tabels": plant(HARMLESS),
         "connector.class": f"sql://{'u' * 60}:{plant('password that a message cuts')}@h",
         "iceberg.catalog.type": f"sql://floe:{plant('address in a wrong place', hard=HARD)}@h",
     }
@@ -346,4 +349,6 @@ def test_planted_secrets_are_read_nowhere(walked: tuple[Canaries, list[Sighting]
     assert len(canaries.planted) >= 40
     own = [sighting for sighting in seen if sighting.canary.startswith(ENVIRONMENT) and sighting.where.startswith(OWN)]
     assert own, "the walk sees what it is shown: floe's own processes have their environment"
-    assert [sighting for sighting in seen if sighting not in own] == []
+    shown = [sighting for sighting in seen if sighting.canary == HARMLESS and sighting.where.startswith("/connect/")]
+    assert shown, "Connect's API answers a broken file's keys that are no secrets"
+    assert [sighting for sighting in seen if sighting not in own + shown] == []

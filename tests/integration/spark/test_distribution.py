@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import selectors
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -165,6 +167,16 @@ def test_a_table_without_partitions_is_written_where_it_is_read(pipeline: MakePi
 # -- on Spark ---------------------------------------------------------------------------------------------------------
 
 
+def readable(
+    files: Sequence[Any], _writes: object, _errors: object, seconds: float
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Wait as ``select`` does, which takes no descriptor above 1023: a process of many tests may have as many."""
+    with selectors.DefaultSelector() as selector:
+        for file in files:
+            selector.register(file, selectors.EVENT_READ)
+        return [key.fileobj for key, _ in selector.select(seconds)], [], []
+
+
 @pytest.fixture(scope="module")
 def classic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session on this machine that gives every task three attempts."""
@@ -174,6 +186,7 @@ def classic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         from pyspark.sql import SparkSession
 
+        patch.setattr("pyspark.accumulators.select", SimpleNamespace(select=readable))
         folder = tmp_path_factory.mktemp("spark")
         builder = SparkSession.builder.master("local[2,3]").config("spark.ui.enabled", "false")
         builder = builder.config("spark.local.dir", str(folder)).config("spark.sql.warehouse.dir", str(folder))

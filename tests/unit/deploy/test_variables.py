@@ -220,7 +220,10 @@ def test_airflow_service_has_the_files_that_its_variables_name(name: str) -> Non
 
 def test_variables_of_floe_are_those_that_it_reads() -> None:
     read = set(re.findall(r"FLOE_[A-Z_]+", "".join(path.read_text() for path in (ROOT / "plugins").rglob("*.py"))))
-    files = [ROOT / "docker-compose.yaml", *(path for path in DEPLOY.rglob("*") if path.is_file())]
+    files = [
+        ROOT / "docker-compose.yaml",
+        *(path for path in DEPLOY.rglob("*") if path.is_file() and path.suffix != ".pyc"),
+    ]
     files += [ROOT / "docs" / "how-to" / "deploy.md"]
     named = {name: path.name for path in files for name in re.findall(r"FLOE_[A-Z_]+", path.read_text())}
     assert {name: file for name, file in named.items() if name not in read} == {}
