@@ -70,9 +70,8 @@ def test_plugin_adds_little_to_the_servers_memory(
 
     none = tmp_path / "plugins"
     none.mkdir()
-    without = ApiServer(
-        tmp_path_factory.mktemp("api"), [], **settings(database, AIRFLOW__CORE__PLUGINS_FOLDER=str(none))
-    )
+    folder = tmp_path_factory.mktemp("api")
+    without = ApiServer(folder, [], files={}, **settings(database, AIRFLOW__CORE__PLUGINS_FOLDER=str(none)))
     try:
         base = used(without)
     finally:

@@ -72,7 +72,7 @@ class ApiServer:
         with self._log.open("wb") as log:
             command = [python, "-m", "tests.support.api.serve", str(seeds), str(self.port)]
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-        if not wait_until(self._is_up, READY_WITHIN, pause=0.2):
+        if not wait_until(self._is_up, READY_WITHIN, pause=0.2) or self.process.poll() is not None:
             self.stop()
             message = f"the API server did not answer:\n{self._log.read_text(errors='replace')[-3000:]}"
             raise StartFailed(message)
@@ -100,6 +100,7 @@ class ApiServer:
         }
 
     def _is_up(self) -> bool:
+        """Whether there is nothing to wait for: it answers, or has ended."""
         if self.process.poll() is not None:
             return True
         try:
