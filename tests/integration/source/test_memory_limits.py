@@ -18,7 +18,7 @@ from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchTooLarge
 from floe_job.source.clients import Client
-from floe_job.source.range_progress import Mode, RangeProgress
+from floe_job.source.range_progress import POLL_RECORDS, Mode, RangeProgress
 from floe_job.source.range_reader import RangeReader
 from tests.support.kafka.source_clients import FAST_ONLY, produce
 
@@ -97,6 +97,10 @@ def test_burst_after_small_batches_is_bounded(
     assert most_at_once(conf, name, 400 + bursts, ReaderLimits(memory=64 * MIB)) < 64 * MIB
 
 
+TINY = 2 * POLL_RECORDS
+"""Tiny records: so many that no call of the client returns all of them, and what comes behind them."""
+
+
 @FAST_ONLY
 @pytest.mark.parametrize("codec", ["zstd", "gzip"])
 def test_burst_after_many_tiny_batches_is_bounded(
@@ -105,13 +109,13 @@ def test_burst_after_many_tiny_batches_is_bounded(
     name = topic()
     tiny = {"batch.size": 4000, "linger.ms": 5}
     more = {"compression.type": codec, "message.max.bytes": 100 * MB, "batch.num.messages": 1, "linger.ms": 0}
-    produce(conf, name, [{"value": b"%04d" % (i % 10_000) * 100} for i in range(6_000)], **tiny)
+    produce(conf, name, [{"value": b"%04d" % (i % 10_000) * 100} for i in range(TINY)], **tiny)
     produce(conf, name, [{"value": b"x" * 9 * MB}] * 6, **more)
     produce(conf, name, [{"value": b"small"}] * 40, **more)
     limits = ReaderLimits(memory=64 * MIB)
-    assert most_at_once(conf, name, 6_046, limits) < 64 * MIB
+    assert most_at_once(conf, name, TINY + 46, limits) < 64 * MIB
     with closing(RangeReader.open(conf, limits)) as reader:
-        assert sum(len(batch) for batch in reader.read(OffsetRange(name, "x", 0, 0, 6_046))) == 6_046
+        assert sum(len(batch) for batch in reader.read(OffsetRange(name, "x", 0, 0, TINY + 46))) == TINY + 46
     assert [mode for mode, _ in itertools.groupby(modes)] == [Mode.MANY, Mode.VERY_MANY, Mode.ONE, Mode.MANY]
 
 
