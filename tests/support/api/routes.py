@@ -36,7 +36,7 @@ def routes(name: str = "orders", *prefixes: str) -> list[tuple[str, str]]:
 
 def of_connector(name: str) -> list[tuple[str, str]]:
     """Return the routes that are about one connector."""
-    mark = "a-connector-of-which-nobody-knows"
+    mark = "a-connector-that-does-not-exist"
     return [(method, path.replace(mark, name)) for method, path in routes(mark) if mark in path]
 
 
