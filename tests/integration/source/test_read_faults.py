@@ -117,7 +117,7 @@ def compacted(broker: Broker, topic: Callable[..., str]) -> OffsetRange:
 
 def test_stretch_of_compacted_batches_is_progress(proxy: KafkaProxy, compacted: OffsetRange) -> None:
     limits = ReaderLimits(stall_seconds=LONG_STALL)
-    assert seconds_to_read(proxy, compacted, LONG_STALL / 3, limits) > LONG_STALL
+    assert seconds_to_read(proxy, compacted, LONG_STALL / 6, limits) > LONG_STALL
 
 
 def seconds_to_read(proxy: KafkaProxy, r: OffsetRange, delay: float, limits: ReaderLimits) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 from collections.abc import Iterator
 
@@ -145,6 +146,15 @@ def test_diagnosis_without_anything_known_checks_this_machine() -> None:
     assert {one.name for one in found if one.level is Level.OK} >= {"packages", "disks"}
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python's own handler of Ctrl-C: a Spark session of another test leaves its own behind, which asks the JVM."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_interrupted_check_removes_its_probe_first() -> None:
     begun, removed = threading.Event(), threading.Event()
 
