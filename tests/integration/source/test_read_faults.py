@@ -83,7 +83,7 @@ def test_range_without_progress_fails_with_both_ways_out(
         began = time.monotonic()
         with pytest.raises(RangeStalled) as refused:
             list(values(reader, OffsetRange(name, "id", 0, 0, 2)))
-    assert STALL < time.monotonic() - began < 20 * STALL
+    assert STALL < time.monotonic() - began < 60  # where it would wait for ever
     message = str(refused.value)
     assert message.startswith(f"nothing came from {name}-0 at offset 0 for {STALL:g} s (range {name}-0[0, 2)")
     assert "Nothing was announced and no offset was committed. Check the broker and run again. " in message
