@@ -24,8 +24,16 @@ RETRY_STRATEGY: Final = "s3.retry-strategy-impl"
 CATALOG: Final = "py-catalog-impl"
 AUTH: Final = "auth"
 
+CLOUD_FILE_IOS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), "floe.catalogs.azure_file_io.AzureFileIO"),
+    "gs": "floe.catalogs.gcs_file_io.GcsFileIO",
+}
+"""floe's own, by the scheme of a location: PyIceberg's do not read such locations, or not with each login."""
+
 BUILT_IN: Final[Mapping[str, frozenset[str]]] = {
-    FILE_IO: frozenset({"pyiceberg.io.pyarrow.PyArrowFileIO", "pyiceberg.io.fsspec.FsspecFileIO"}),
+    FILE_IO: frozenset(
+        {"pyiceberg.io.pyarrow.PyArrowFileIO", "pyiceberg.io.fsspec.FsspecFileIO", *CLOUD_FILE_IOS.values()}
+    ),
     LOCATION_PROVIDER: frozenset(
         {"pyiceberg.table.locations.SimpleLocationProvider", "pyiceberg.table.locations.ObjectStoreLocationProvider"}
     ),
@@ -33,7 +41,7 @@ BUILT_IN: Final[Mapping[str, frozenset[str]]] = {
     CATALOG: frozenset(),
     AUTH: frozenset({"noop", "basic", "legacyoauth2", "oauth2", "google", "entra"}),
 }
-"""Classes of PyIceberg and Arrow, by the property that may name them; auth managers by their short names."""
+"""Classes of PyIceberg, Arrow and floe, by the property that may name them; auth managers by their short names."""
 
 _SHOWN_CHARACTERS = 200
 

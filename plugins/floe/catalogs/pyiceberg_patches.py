@@ -5,6 +5,7 @@
   partitions.
 * Lists and maps that are null stay null when their children are projected.
 * A class that a table or a catalog names is not loaded (``code_guard``).
+* Locations at Azure and Google have a FileIO of floe's own (``azure_file_io``, ``gcs_file_io``).
 """
 
 import logging
@@ -21,7 +22,15 @@ from pyiceberg.avro.reader import DoubleReader
 from pyiceberg.io import pyarrow as engine
 from pyiceberg.types import ListType, MapType
 
-from floe.catalogs.code_guard import AUTH, CATALOG, FILE_IO, LOCATION_PROVIDER, RETRY_STRATEGY, check_class
+from floe.catalogs.code_guard import (
+    AUTH,
+    CATALOG,
+    CLOUD_FILE_IOS,
+    FILE_IO,
+    LOCATION_PROVIDER,
+    RETRY_STRATEGY,
+    check_class,
+)
 from floe.private_names import PrivateName
 
 log = logging.getLogger(__name__)
@@ -61,6 +70,7 @@ def apply() -> None:
     DoubleReader.read = _WholeDoubleReader.read  # type: ignore[assignment]
     engine.ArrowProjectionVisitor = NullKeeping  # type: ignore[misc]
     pyiceberg.io._import_file_io = _checked_file_io
+    pyiceberg.io.SCHEMA_TO_FILE_IO.update((scheme, [name]) for scheme, name in CLOUD_FILE_IOS.items())
     pyiceberg.table.locations._import_location_provider = _checked_location_provider
     pyiceberg.catalog._import_catalog = _checked_catalog
     log.debug("PyIceberg %s is patched: doubles, nulls of lists and maps, loaded classes", pyiceberg.__version__)

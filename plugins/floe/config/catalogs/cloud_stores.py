@@ -1,11 +1,10 @@
-"""Keys of Java's GCSFileIO and ADLSFileIO. No test has run on Google's or Azure's stores: they go through by property."""
+"""Keys of Java's GCSFileIO and ADLSFileIO, and those of PyIceberg's that Arrow's clients do not have."""
 
-from collections.abc import Iterator, Mapping
 from typing import Final
 
-from floe.config.catalogs.base import PREFIX, CatalogKey, no_effect, refused, translated
+from floe.config.catalogs.base import CatalogKey, no_effect, refused, taken, translated
 
-_SAS: Final = "adls.sas-token"
+_NOT_ARROWS: Final = "it is for clients that floe does not use"
 _CHUNKS: Final = "Arrow reads and writes in parts of its own"
 
 GCS_KEYS: Final[tuple[CatalogKey, ...]] = (
@@ -17,33 +16,31 @@ GCS_KEYS: Final[tuple[CatalogKey, ...]] = (
     refused("gcs.encryption-key", "Arrow's client sends no key of yours. Use the bucket's key, and remove it"),
     refused("gcs.decryption-key", "Arrow's client sends no key of yours. Use the bucket's key, and remove it"),
     refused("gcs.user-project", "Arrow's client pays for no requests: use a bucket whose owner pays, and remove it"),
-    refused("gcs.no-auth", "Arrow's client logs in. Make the login of the workers one that may read, and remove it"),
-    refused("gcs.impersonate.*", "Arrow's client does not impersonate. Use the service account itself, and remove it"),
+    taken("gcs.no-auth", "`true`: no login, for emulators and public buckets"),
+    taken("gcs.impersonate.service-account", "with the login of the workers"),
+    no_effect("gcs.impersonate.lifetime-seconds", "Arrow's client decides how long a token lasts"),
+    refused("gcs.impersonate.*", "Arrow's client impersonates one account, with its own scopes. Remove it"),
+    no_effect("gcs.cache-timeout", _NOT_ARROWS),
+    no_effect("gcs.consistency", _NOT_ARROWS),
+    no_effect("gcs.project-id", "only new buckets have a project, and floe makes none"),
+    refused("gcs.requester-pays", "Arrow's client pays for no requests: use a bucket whose owner pays, and remove it"),
 )
 ADLS_KEYS: Final[tuple[CatalogKey, ...]] = (
     translated("adls.auth.shared-key.account.name", "adls.account-name"),
     translated("adls.auth.shared-key.account.key", "adls.account-key"),
-    translated(f"{_SAS}.*", _SAS, "the account is the first part of what follows"),
+    taken("adls.sas-token.*", "what follows is the account, with or without the rest of its host"),
     no_effect("adls.read.*", _CHUNKS),
     no_effect("adls.write.*", _CHUNKS),
     no_effect("adls.refresh-credentials-*", "a table is loaded again by the next task, with new credentials"),
     refused(
-        "adls.connection-string.*",
+        "adls.connection-string*",
         "Arrow's client takes none. Set adls.account-name and adls.account-key, or adls.sas-token",
     ),
+    refused(
+        "adls.token", "Arrow's client takes none. Set adls.sas-token, or adls.client-id with its secret and tenant"
+    ),
+    refused("adls.credential", "it names a Python object. Set adls.client-id with its secret and tenant"),
+    refused("adls.anon", "Arrow's client logs in. Set adls.sas-token, or give the workers an identity"),
+    refused("adls.account-host", "set adls.blob-storage-authority and adls.dfs-storage-authority"),
     refused("adls.token-credential-provider*", "it names a Java class. Give the workers an identity, and remove it"),
 )
-
-
-def problems(given: Mapping[str, str]) -> Iterator[str]:
-    """Yield SAS tokens of several accounts: PyIceberg has one for all."""
-    accounts = sorted(key[len(_SAS) + 1 :] for key in given if key[: len(_SAS) + 1] == f"{_SAS}.")
-    if len(accounts) > 1:
-        yield f"{PREFIX}{_SAS}.* names {len(accounts)} accounts ({', '.join(accounts)[:200]}): PyIceberg has one, keep one"
-
-
-def to_pyiceberg(given: Mapping[str, str], made: Mapping[str, str]) -> dict[str, str]:
-    """Return values in PyIceberg's form: the account of a SAS token is a property of its own."""
-    found = next((key.removeprefix(f"{_SAS}.") for key in given if key.startswith(f"{_SAS}.")), "")
-    account = found.partition(".")[0]
-    return {**({"adls.account-name": account} if account else {}), **made}

@@ -21,9 +21,8 @@ STORE_KEYS: Final[tuple[CatalogKey, ...]] = (
 def store_problems(given: Mapping[str, str]) -> Iterator[str]:
     """Yield values that no store of floe's can have."""
     yield from s3.problems(given)
-    yield from cloud_stores.problems(given)
 
 
 def store_values(given: Mapping[str, str], made: Mapping[str, str]) -> dict[str, str]:
     """Return values in PyIceberg's form; ``given``: as the file has them, ``made``: by PyIceberg's names."""
-    return cloud_stores.to_pyiceberg(given, s3.to_pyiceberg(given, made))
+    return s3.to_pyiceberg(given, made)

@@ -38,7 +38,7 @@ def prefixed(keys: dict[str, str]) -> dict[str, str]:
         ),
         (
             {"adls.sas-token.acc.dfs.core.windows.net": "sv=1"},
-            {"adls.sas-token": "sv=1", "adls.account-name": "acc"},
+            {"adls.sas-token.acc.dfs.core.windows.net": "sv=1"},
         ),
     ],
 )
@@ -60,7 +60,9 @@ def test_javas_keys_are_pyicebergs(connector: Make, given: dict[str, str], made:
         ({"s3.acl": "public-read"}, "PyIceberg sets no ACL"),
         ({"s3.path-style-access": "yes"}, "'yes' is neither true nor false"),
         ({"s3.access-points.b": "arn"}, "name the access point's alias as the bucket"),
-        ({"adls.sas-token.a.x": "1", "adls.sas-token.b.x": "2"}, "names 2 accounts"),
+        ({"adls.connection-string.acc": "AccountName=acc"}, "Set adls.account-name and adls.account-key"),
+        ({"adls.account-host": "acc.example"}, "set adls.blob-storage-authority"),
+        ({"gcs.impersonate.delegates": "a,b"}, "impersonates one account"),
         ({"gcs.encryption-key": "k"}, "sends no key of yours"),
         ({"table-default.write.format.default": "orc"}, "auto-create-props"),
     ],

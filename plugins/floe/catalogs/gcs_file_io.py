@@ -1,0 +1,67 @@
+"""PyIceberg's FileIO for Google's store, with the logins that Java's has: a token without an end, another's, none."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from pyarrow.fs import FileSystem, GcsFileSystem
+from pyiceberg.io import GCS_DEFAULT_LOCATION, GCS_SERVICE_HOST, GCS_TOKEN, GCS_TOKEN_EXPIRES_AT_MS
+from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyiceberg.typedef import EMPTY_DICT, Properties
+
+NO_LOGIN: Final = "gcs.no-auth"
+IMPERSONATED: Final = "gcs.impersonate.service-account"
+"""Keys of Java's GCSFileIO, by its names."""
+
+RETRY_SECONDS: Final = 120
+"""How long Arrow's client repeats a request that fails; unless it is told so, a quarter of an hour."""
+
+_NO_END: Final = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+class GcsFileIO(PyArrowFileIO):
+    """Reads and writes by Arrow's client; credentials of the process are taken where none are given."""
+
+    def __init__(self, properties: Properties = EMPTY_DICT) -> None:
+        super().__init__(properties)
+        self.fs_by_scheme = lru_cache(self.file_system)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.fs_by_scheme = lru_cache(self.file_system)
+
+    def file_system(self, _: str, __: str | None = None) -> FileSystem:
+        """Return Arrow's file system, one for all buckets. Raises ValueError."""
+        return GcsFileSystem(**arguments(self.properties))
+
+
+def arguments(properties: Properties) -> dict[str, Any]:
+    """Return the arguments of Arrow's file system. Raises ValueError."""
+    made: dict[str, Any] = {"retry_time_limit": timedelta(seconds=RETRY_SECONDS), **_login(properties)}
+    if location := properties.get(GCS_DEFAULT_LOCATION):
+        made["default_bucket_location"] = location
+    if address := properties.get(GCS_SERVICE_HOST):
+        parts = urlsplit(str(address))
+        if not parts.scheme or not parts.netloc:
+            message = (
+                f"{GCS_SERVICE_HOST} is {str(address)[:200]!r}: it needs a scheme and a host, such as https://host"
+            )
+            raise ValueError(message)
+        made |= {"scheme": parts.scheme, "endpoint_override": parts.netloc}
+    return made
+
+
+def _login(properties: Properties) -> dict[str, Any]:
+    if str(properties.get(NO_LOGIN, "")).strip().lower() == "true":
+        return {"anonymous": True}
+    login: dict[str, Any] = {}
+    if token := properties.get(GCS_TOKEN):
+        end = properties.get(GCS_TOKEN_EXPIRES_AT_MS)
+        expires = datetime.fromtimestamp(int(end) / 1000, UTC) if end else _NO_END
+        login = {"access_token": str(token), "credential_token_expiration": expires}
+    elif account := properties.get(IMPERSONATED):
+        login = {"target_service_account": str(account)}
+    return login

@@ -1,0 +1,127 @@
+"""Locations and logins of Azure's and Google's stores, as Arrow's clients get them."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import UTC, datetime
+
+import pytest
+from pyarrow.fs import AzureFileSystem, GcsFileSystem
+from pyiceberg.io import load_file_io
+
+from floe.catalogs import pyiceberg_patches
+from floe.catalogs.azure_file_io import AzureFileIO, arguments
+from floe.catalogs.code_guard import CLOUD_FILE_IOS, FILE_IO, check_class
+from floe.catalogs.gcs_file_io import GcsFileIO
+from floe.catalogs.gcs_file_io import arguments as google
+
+HOST = "acc.dfs.core.windows.net"
+AZURES = {"blob_storage_authority": ".blob.core.windows.net", "dfs_storage_authority": ".dfs.core.windows.net"}
+
+
+@pytest.mark.parametrize(
+    ("location", "parsed"),
+    [
+        (f"abfss://c@{HOST}/a/b.parquet", ("abfss", f"c@{HOST}", "c/a/b.parquet")),
+        ("wasbs://c@acc.blob.core.windows.net/a", ("wasbs", "c@acc.blob.core.windows.net", "c/a")),
+        ("abfs://c/a/b", ("abfs", "c", "c/a/b")),
+        (f"abfss://c@{HOST}", ("abfss", f"c@{HOST}", "c")),
+    ],
+)
+def test_location_names_container_and_account(location: str, parsed: tuple[str, str, str]) -> None:
+    assert AzureFileIO.parse_location(location) == parsed
+
+
+@pytest.mark.parametrize(
+    ("properties", "login"),
+    [
+        ({}, {}),
+        ({"adls.account-key": "k"}, {"account_key": "k"}),
+        ({"adls.account-name": "acc", "adls.account-key": "k"}, {"account_key": "k"}),
+        ({"adls.account-name": "other", "adls.account-key": "k", "adls.sas-token": "t"}, {}),
+        ({"adls.account-key": "k", "adls.sas-token": "sv=1"}, {"sas_token": "?sv=1"}),
+        ({"adls.sas-token": "?sv=1"}, {"sas_token": "?sv=1"}),
+        ({f"adls.sas-token.{HOST}": "sv=2", "adls.sas-token": "sv=1"}, {"sas_token": "?sv=2"}),
+        ({"adls.sas-token.acc": "sv=3", "adls.sas-token.other": "sv=4"}, {"sas_token": "?sv=3"}),
+        ({"adls.sas-token.other": "sv=4"}, {}),
+        ({"adls.client-id": "i"}, {"client_id": "i"}),
+        (
+            {"adls.client-id": "i", "adls.client-secret": "s", "adls.tenant-id": "t"},
+            {"client_id": "i", "client_secret": "s", "tenant_id": "t"},
+        ),
+    ],
+)
+def test_each_account_has_its_own_login(properties: dict[str, str], login: dict[str, str]) -> None:
+    assert arguments(HOST, properties) == {"account_name": "acc", **AZURES, **login}
+
+
+def test_other_clouds_of_azure_have_their_own_addresses() -> None:
+    made = arguments("acc.dfs.core.usgovcloudapi.net", {})
+    assert made["blob_storage_authority"] == ".blob.core.usgovcloudapi.net"
+    assert arguments("acc.z01.dfs.storage.azure.net", {})["dfs_storage_authority"] == ".z01.dfs.storage.azure.net"
+
+
+@pytest.mark.parametrize(
+    "host", ["acc.evil.example", "acc.dfs.core.windows.net.evil.example", "acc.dfs.example", "127.0.0.1"]
+)
+def test_no_login_is_sent_to_a_host_that_is_not_azures(host: str) -> None:
+    with pytest.raises(ValueError, match="no host of Azure's storage: credentials are not sent there"):
+        arguments(host, {"adls.sas-token": "sv=1"})
+
+
+def test_address_that_is_set_counts_for_all_accounts() -> None:
+    given = {"adls.blob-storage-authority": "127.0.0.1:10000", "adls.blob-storage-scheme": "http"}
+    made = {"blob_storage_authority": "127.0.0.1:10000", "blob_storage_scheme": "http"}
+    assert arguments(HOST, given) == {"account_name": "acc", **made}
+
+
+@pytest.mark.parametrize(
+    ("host", "properties", "message"),
+    [
+        ("", {}, "names no account"),
+        (HOST, {"adls.client-id": "i", "adls.client-secret": "s"}, "set adls.tenant-id too"),
+        (HOST, {"adls.tenant-id": "t"}, "set adls.client-id, adls.client-secret too"),
+    ],
+)
+def test_login_that_is_not_whole_is_refused(host: str, properties: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        arguments(host, properties)
+
+
+@pytest.mark.parametrize(
+    ("properties", "login"),
+    [
+        ({}, {}),
+        ({"gcs.no-auth": "true", "gcs.oauth2.token": "t"}, {"anonymous": True}),
+        (
+            {"gcs.oauth2.token": "t", "gcs.oauth2.token-expires-at": "1000"},
+            {"access_token": "t", "credential_token_expiration": datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)},
+        ),
+        ({"gcs.impersonate.service-account": "a@p"}, {"target_service_account": "a@p"}),
+        ({"gcs.service.host": "http://127.0.0.1:1"}, {"scheme": "http", "endpoint_override": "127.0.0.1:1"}),
+    ],
+)
+def test_logins_of_google(properties: dict[str, str], login: dict[str, object]) -> None:
+    made = google(properties)
+    del made["retry_time_limit"]
+    assert made == login
+
+
+def test_token_of_google_without_an_end_is_taken() -> None:
+    assert google({"gcs.oauth2.token": "t"})["credential_token_expiration"].year == 9999
+
+
+def test_host_of_google_without_a_scheme_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"gcs\.service\.host is 'localhost:4443'"):
+        google({"gcs.service.host": "localhost:4443"})
+
+
+@pytest.mark.parametrize("scheme", CLOUD_FILE_IOS)
+def test_scheme_has_its_file_io_also_in_a_worker(scheme: str) -> None:
+    pyiceberg_patches.apply()
+    properties = {"adls.account-key": "aw==", "gcs.no-auth": "true"}
+    io = pickle.loads(pickle.dumps(load_file_io(properties, f"{scheme}://c@{HOST}/a")))  # noqa: S301 - its own
+    assert isinstance(io, GcsFileIO if scheme == "gs" else AzureFileIO)
+    system = io.fs_by_scheme(scheme, f"c@{HOST}")
+    assert isinstance(system, GcsFileSystem if scheme == "gs" else AzureFileSystem)
+    check_class(FILE_IO, CLOUD_FILE_IOS[scheme])
