@@ -15,6 +15,7 @@ import pytest
 
 from stack.exceptions import PortTaken
 from stack.jars import CACHE
+from stack.progress import wait_until
 from stack.services.airflow import Airflow
 from stack.settings import REPOSITORY, free_port
 
@@ -40,13 +41,21 @@ def stack(command: str, environment: dict[str, str]) -> subprocess.CompletedProc
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=900,
         check=False,
     )
 
 
 def left_over(folder: Path) -> list[str]:
-    """Return the commands that run with the state folder in their arguments or environment."""
+    """Return the commands that still run with the state folder in their arguments or environment, after a while.
+
+    A process that was killed may take seconds to go on a busy machine.
+    """
+    wait_until(lambda: not running_in(folder), 60)
+    return running_in(folder)
+
+
+def running_in(folder: Path) -> list[str]:
     found = []
     for process in psutil.process_iter():
         try:
