@@ -316,7 +316,7 @@ def test_batch_goes_to_each_topic_with_its_changes() -> None:
     assert list(first.keys()) == [b"k", b'{"a":1}']
     assert list(second.keys()) == [b"text", None]
     assert first.offsets == [0, 2]
-    assert first.slice_.range.topic == "pizzas", "progress counts under the topic that was read"
+    assert first.part.range.topic == "pizzas", "progress counts under the topic that was read"
     assert list(first.values) == [b"x", b"x"], "dead letters keep what Kafka has"
 
 

@@ -37,7 +37,7 @@ from floe.planning.dropped_tables import Commits, dropped_tables, refilled_from
 from floe.planning.losses import OffsetsLost
 from floe.planning.refusing_tables import check_one_takes
 from floe.planning.slicing import cut_slices
-from floe.planning.start_policy import ResolvedDeadLetters, StartPolicy
+from floe.planning.start_policy import ResolvedPositions, StartPolicy
 from floe.planning.start_positions import resolve_start_positions
 from floe.planning.wanted_offsets import check_combination, wanted_offsets
 from floe.recovery.apply_decisions import DecisionApplier
@@ -120,7 +120,7 @@ def draft_plan(
         slices=cut_slices(resolved.positions, logs, connector.tables, limit),
         replaced=resolved.replaced,
         decisions=_on_record(on_record, [*without_rows(decided), *resolved.notes]),
-        anchors=_anchors(ledgers, connector, decided),
+        anchors=_anchors(ledgers, decided),
         tables=ledgers.uuids if not connector.routing.is_dynamic else {},
         left_out=tuple(sorted(denied)),
         code=connector.code,
@@ -164,7 +164,7 @@ def _resolved(
     positions: Mapping[TopicPartition, Position],
     start_policy: StartPolicy,
     decisions: Decisions,
-) -> ResolvedDeadLetters:
+) -> ResolvedPositions:
     """Resolve the positions. Every range that is lost or was decided about is logged."""
     try:
         resolved = resolve_start_positions(logs, positions, start_policy, decisions)
@@ -177,7 +177,7 @@ def _resolved(
     return resolved
 
 
-def _anchors(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[str, int]:
+def _anchors(ledgers: Ledgers, decisions: Decisions) -> dict[str, int]:
     """Return the anchor of each ledger that a decision will change: the decision holds for that state alone."""
     tables = set(decisions.rolled_back) if not decisions.reset_topics else set(ledgers.with_dead_letters)
     anchors = {table: known.ledger.anchor for table in sorted(tables) if (known := ledgers.of(table)) and known.ledger}

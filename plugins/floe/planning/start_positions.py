@@ -10,7 +10,7 @@ from floe.model.intervals import Intervals
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata, check_owner, owner_of
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning.losses import Loss, OffsetsLost
-from floe.planning.start_policy import ResolvedDeadLetters, StartPolicy
+from floe.planning.start_policy import ResolvedPositions, StartPolicy
 from floe.planning.wanted_offsets import check_wanted, first_offset, skip_note, skipped
 
 
@@ -19,7 +19,7 @@ def resolve_start_positions(
     found: Mapping[TopicPartition, Position],
     start_policy: StartPolicy,
     decisions: Decisions | None = None,
-) -> ResolvedDeadLetters:
+) -> ResolvedPositions:
     """Return one checked position per partition, with present metadata.
 
     Raises PlanRefused for all that cannot be read on safely and was not decided: a foreign or impossible position, lost
@@ -32,7 +32,7 @@ def resolve_start_positions(
     positions = tuple(resolver.resolve(log) for log in logs)
     if resolver.losses:
         raise OffsetsLost(resolver.losses)
-    return ResolvedDeadLetters(positions, tuple(resolver.replaced), tuple(resolver.notes))
+    return ResolvedPositions(positions, tuple(resolver.replaced), tuple(resolver.notes))
 
 
 class _Resolver:

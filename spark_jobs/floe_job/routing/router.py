@@ -60,7 +60,7 @@ class Router:
         dead_letters = self._rules.redriven
         if dead_letters is None:
             return records
-        log_id = LogId.of(records.slice_.range)
+        log_id = LogId.of(records.part.range)
         offsets = dead_letters.at(None, log_id)
         for table in dead_letters.tables:
             offsets = offsets | dead_letters.at(table, log_id)
@@ -68,7 +68,7 @@ class Router:
 
     def _redrive(self, records: Records, dead_letters: DeadLetterOffsets) -> Routed:
         """Pass records to the tables that refused them, and route again those that were refused before routing."""
-        log_id = LogId.of(records.slice_.range)
+        log_id = LogId.of(records.part.range)
         unrouted = _indices(records, dead_letters.at(None, log_id))
         routed = self._route(records.select(unrouted)) if unrouted else Routed()
         places = {

@@ -111,7 +111,7 @@ class ParsedBatch:
     @property
     def partition(self) -> int:
         """The partition of all of them."""
-        return self.source.slice_.range.partition
+        return self.source.part.range.partition
 
     @property
     def offsets(self) -> list[int]:
