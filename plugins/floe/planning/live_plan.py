@@ -82,27 +82,7 @@ def draft_plan(
     if decided.dropped_tables or _has_work(logs, known):
         dropped = dropped_tables(ledgers, connector, Commits(settings, control, deployment), decided)
         decided = replace(decided, dropped_tables=dropped)
-    reopened = _reopened(ledgers, connector, decided, {log.tp: log.topic_id for log in logs})
-    for tp, starts in refilled_from(decided.dropped_tables, logs).items():
-        reopened.setdefault(tp, {}).update(starts)
-    start_policy = StartPolicy(
-        cluster_id=source.cluster_id(),
-        owner=connector.name,
-        offset_reset=connector.offset_reset,
-        routing={topic: ledgers.routes.routing(topic) for topic in connector.topics},
-        contained_ids=lambda topic: ledgers.contained_ids(topic, group_is_known=bool(of_group)),
-        unreadable=lambda: ledgers.refused,
-        copies=ledgers.newest_position,
-        routes={
-            (table, topic): ledgers.routes.route(topic, table)
-            for table in tables_behind(connector, known, decided)
-            for topic in connector.topics
-        },
-        reopened=reopened,
-        keeps_limits=connector.write_timeout_ms is not None,
-        starts=wanted_offsets("start_at", decided.start_at, logs, source.offsets_at),
-        skips=wanted_offsets("skip_to", decided.skip_to, logs, source.offsets_at),
-    )
+    start_policy = _start_policy(connector, source, ledgers, decided, logs, known, group_is_known=bool(of_group))
     if not known or decided.recover:
         check_no_rows_of_sink(ledgers, connector)
     resolved = _resolved(logs, known, start_policy, decided)
@@ -127,6 +107,40 @@ def draft_plan(
     )
     check_one_takes(plan, ledgers, connector)
     return plan
+
+
+def _start_policy(
+    connector: Connector,
+    source: Cluster,
+    ledgers: Ledgers,
+    decisions: Decisions,
+    logs: Sequence[PartitionLog],
+    positions: Mapping[TopicPartition, Position],
+    *,
+    group_is_known: bool,
+) -> StartPolicy:
+    """Return what decides where partitions begin; ``group_is_known``: the group has a position of any topic."""
+    reopened = _reopened(ledgers, connector, decisions, {log.tp: log.topic_id for log in logs})
+    for tp, starts in refilled_from(decisions.dropped_tables, logs).items():
+        reopened.setdefault(tp, {}).update(starts)
+    return StartPolicy(
+        cluster_id=source.cluster_id(),
+        owner=connector.name,
+        offset_reset=connector.offset_reset,
+        routing={topic: ledgers.routes.routing(topic) for topic in connector.topics},
+        contained_ids=lambda topic: ledgers.contained_ids(topic, group_is_known=group_is_known),
+        unreadable=lambda: ledgers.refused,
+        copies=ledgers.newest_position,
+        routes={
+            (table, topic): ledgers.routes.route(topic, table)
+            for table in tables_behind(connector, positions, decisions)
+            for topic in connector.topics
+        },
+        reopened=reopened,
+        keeps_limits=connector.write_timeout_ms is not None,
+        starts=wanted_offsets("start_at", decisions.start_at, logs, source.offsets_at),
+        skips=wanted_offsets("skip_to", decisions.skip_to, logs, source.offsets_at),
+    )
 
 
 def _has_work(logs: Sequence[PartitionLog], positions: Mapping[TopicPartition, Position]) -> bool:

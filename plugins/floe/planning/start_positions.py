@@ -36,6 +36,8 @@ def resolve_start_positions(
 
 
 class _Resolver:
+    """Resolves partitions one by one, and collects what is replaced, decided (``notes``) and lost meanwhile."""
+
     def __init__(
         self,
         logs: Sequence[PartitionLog],
@@ -91,11 +93,9 @@ class _Resolver:
     # -- partitions without a position of floe's ------------------------------------------------------------------------
 
     def _begun(self, log: PartitionLog, offset: int) -> Position:
-        start_policy = self._start_policy
-        if self._decisions.recover and (copy := start_policy.copies(log)) is not None:
+        if self._decisions.recover and (copy := self._start_policy.copies(log)) is not None:
             return self._from_copy(log, copy)
-        metadata = self._first_metadata(log, offset)
-        return Position(log.tp, offset, metadata.encode())
+        return Position(log.tp, offset, self._first_metadata(log, offset).encode())
 
     def _first_metadata(self, log: PartitionLog, offset: int) -> PositionMetadata:
         start_policy = self._start_policy
@@ -108,6 +108,7 @@ class _Resolver:
         )
 
     def _first_offset(self, log: PartitionLog) -> int:
+        """Return where a partition without a position begins. Raises PlanRefused if its positions were lost."""
         if log.tp.topic in self._topics:
             return log.log_start
         held = self._start_policy.contained_ids(log.tp.topic)
@@ -170,6 +171,7 @@ class _Resolver:
     # -- partitions with a position of floe's ---------------------------------------------------------------------------
 
     def _carried_on(self, log: PartitionLog, position: Position, metadata: PositionMetadata) -> Position:
+        """Return where a partition is read on from a position of floe's. Lost offsets are skipped, and noted."""
         if self._is_another(log, metadata):
             return self._started_over(log, position, metadata)
         offset = position.offset
