@@ -18,7 +18,7 @@ from floe.config.sections.transforms import TransformSpec, read_transforms, rout
 from floe.config.transforms import registry as config
 from floe.config.transforms.options import SourceColumnNames, TransformOptions
 from floe.config.transforms.python_class import PREFIX
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Parsed
 from floe_job.source.record_batch import ParsedValues, Records
 from floe_job.transform import registry

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.exceptions import REASON_LENGTH, clip
 from floe_job.source.record_batch import UNREADABLE, Records
 

@@ -12,7 +12,7 @@ from floe.config.sections.tables import TableSettings
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.contract.task import RouteRules
 from floe_job.convert.base import Converters
 from floe_job.routing.key_texts import TEXT_KEYS, UNROUTABLE, ReadKeys

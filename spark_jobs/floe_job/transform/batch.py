@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Parsed
 from floe_job.convert.typed.whole.values import TypedColumns
 from floe_job.exceptions import TransformRefused

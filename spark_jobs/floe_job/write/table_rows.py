@@ -13,7 +13,7 @@ from floe.model.ranges import OffsetRange
 from floe.parquet.budget import WriteBudget
 from floe_job.contract.dead_letter import DeadLetter, dead_letters_of
 from floe_job.contract.dead_letter_outcomes import OutcomeRecorder
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.contract.target import TableResult, TableTarget
 from floe_job.convert.base import Converters, Decoded
 from floe_job.exceptions import Unconvertible

@@ -10,7 +10,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table.name_mapping import NameMapping
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Decoded
 from floe_job.convert.json.columnar import ColumnarReader
 from floe_job.convert.json.fallbacks import NotExact
