@@ -46,7 +46,7 @@ ORIGIN = Schema(
 COLUMNS = OriginColumns(("k_topic",), ("k_partition",), ("k_offset",))
 
 
-def range_of(start: int, end: int, partition: int = 0) -> OffsetRange:
+def slice_(start: int, end: int, partition: int = 0) -> OffsetRange:
     return OffsetRange(TOPIC, TOPIC_ID, partition, start, end)
 
 
@@ -79,11 +79,11 @@ def left_of(found: module.Removal) -> list[int]:
 
 
 def test_files_are_dropped_rewritten_or_left_alone(table: Table) -> None:
-    whole = remover(range_of(10, 20)).remove(table, MAIN_BRANCH)
+    whole = remover(slice_(10, 20)).remove(table, MAIN_BRANCH)
     assert (whole.rows, len(whole.removed), whole.rewritten) == (10, 1, ())
-    part = remover(range_of(5, 12)).remove(table, MAIN_BRANCH)
+    part = remover(slice_(5, 12)).remove(table, MAIN_BRANCH)
     assert (part.rows, len(part.removed), sorted(left_of(part))) == (7, 2, [*range(5), *range(12, 20)])
-    none = remover(range_of(20, 30), range_of(0, 99, partition=1)).remove(table, MAIN_BRANCH)
+    none = remover(slice_(20, 30), slice_(0, 99, partition=1)).remove(table, MAIN_BRANCH)
     assert none == module.Removal()
 
 
@@ -105,24 +105,24 @@ def test_rows_are_found_by_columns_of_any_name(lake: Lake, name: str, is_nested:
         for i, one in enumerate(origins)
     ]
     table.append(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(table.schema())))
-    found = RowRemover(OriginColumns(*columns), [range_of(3, 6)]).remove(lake.load(), MAIN_BRANCH)
+    found = RowRemover(OriginColumns(*columns), [slice_(3, 6)]).remove(lake.load(), MAIN_BRANCH)
     assert (found.rows, left_of(found)) == (3, [0, 1, 2, 6, 7, 8, 9])
 
 
 def test_count_is_exact_for_whole_files_else_upper_bound(table: Table) -> None:
-    assert remover(range_of(0, 20)).most(table, MAIN_BRANCH) == (20, True)
-    assert remover(range_of(0, 5), range_of(5, 10)).most(table, MAIN_BRANCH) == (10, False)
-    assert remover(range_of(3, 10)).most(table, MAIN_BRANCH) == (10, False)
-    assert remover(range_of(30, 40)).most(table, MAIN_BRANCH) == (0, True)
+    assert remover(slice_(0, 20)).most(table, MAIN_BRANCH) == (20, True)
+    assert remover(slice_(0, 5), slice_(5, 10)).most(table, MAIN_BRANCH) == (10, False)
+    assert remover(slice_(3, 10)).most(table, MAIN_BRANCH) == (10, False)
+    assert remover(slice_(30, 40)).most(table, MAIN_BRANCH) == (0, True)
 
 
 def test_ranges_of_one_partition_leave_what_lies_between_them(table: Table) -> None:
-    found = remover(range_of(2, 4), range_of(6, 8)).remove(table, MAIN_BRANCH)
+    found = remover(slice_(2, 4), slice_(6, 8)).remove(table, MAIN_BRANCH)
     assert (found.rows, left_of(found)) == (4, [0, 1, 4, 5, 8, 9])
 
 
 def test_rewritten_files_are_not_rewritten_after_a_conflict(lake: Lake, table: Table) -> None:
-    one = remover(range_of(5, 8))
+    one = remover(slice_(5, 8))
     first = one.remove(table, MAIN_BRANCH)
     again = one.remove(add(lake, range(50, 60), topic="another"), MAIN_BRANCH)
     assert again.rewritten == first.rewritten
@@ -130,7 +130,7 @@ def test_rewritten_files_are_not_rewritten_after_a_conflict(lake: Lake, table: T
 
 def test_rows_are_written_in_groups_of_bounded_size(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_rewriter, "BATCH_BYTES", 1)
-    found = remover(range_of(5, 8)).remove(table, MAIN_BRANCH)
+    found = remover(slice_(5, 8)).remove(table, MAIN_BRANCH)
     assert left_of(found) == [0, 1, 2, 3, 4, 8, 9]
     (one,) = found.rewritten
     assert one.file.record_count == 7
@@ -195,8 +195,8 @@ def test_rows_that_position_deletes_took_out_stay_out(lake: Lake, table: Table) 
     ]
     with_deletes = delete_rows(lake, DataFileContent.POSITION_DELETES, positions(path, 1, 5))
     assert sorted(with_deletes.scan().to_arrow()["id"].to_pylist()) == [0, 2, 3, 4, 6, 7, 8, 9, *range(10, 20)]
-    assert remover(range_of(0, 20)).most(with_deletes, MAIN_BRANCH) == (20, False)
-    found = remover(range_of(4, 7)).remove(with_deletes, MAIN_BRANCH)
+    assert remover(slice_(0, 20)).most(with_deletes, MAIN_BRANCH) == (20, False)
+    found = remover(slice_(4, 7)).remove(with_deletes, MAIN_BRANCH)
     assert (found.rows, left_of(found)) == (2, [0, 2, 3, 7, 8, 9])
 
 
@@ -206,7 +206,7 @@ def test_deletes_that_were_rolled_back_meanwhile_bring_rows_back(lake: Lake, tab
     (path,) = [
         t.file.file_path for t in table.scan().plan_files() if t.file.lower_bounds[4] == (0).to_bytes(8, "little")
     ]
-    one = remover(range_of(4, 7))
+    one = remover(slice_(4, 7))
     assert left_of(one.remove(delete_rows(lake, DataFileContent.POSITION_DELETES, positions(path, 1)), MAIN_BRANCH)) == [
         0, 2, 3, 7, 8, 9
     ]  # fmt: skip
@@ -220,7 +220,7 @@ def test_equality_deletes_are_refused_with_the_way_out(lake: Lake, table: Table)
     rows = pa.Table.from_arrays([pa.array([3])], schema=pa.schema([field]))
     with_deletes = delete_rows(lake, DataFileContent.EQUALITY_DELETES, rows)
     with pytest.raises(TableRefused, match=r"has equality deletes.*Compact the table"):
-        remover(range_of(4, 7)).remove(with_deletes, MAIN_BRANCH)
+        remover(slice_(4, 7)).remove(with_deletes, MAIN_BRANCH)
 
 
 @pytest.mark.parametrize("codec", ["ZSTD", "snappy", "gzip", "uncompressed"])
@@ -234,7 +234,7 @@ def test_files_follow_connector_properties_over_table_ones(lake: Lake, codec: st
     add(lake, range(10))
     with lake.load().transaction() as change:
         change.set_properties(properties)
-    one = RowRemover(COLUMNS, [range_of(5, 8)], {"write.parquet.compression-codec": codec})
+    one = RowRemover(COLUMNS, [slice_(5, 8)], {"write.parquet.compression-codec": codec})
     (left,) = one.remove(lake.load(), MAIN_BRANCH).rewritten
     found = pq.ParquetFile(left.file.file_path.removeprefix("file://")).metadata.row_group(0).column(0).compression
     assert found == codec.upper()
@@ -258,7 +258,7 @@ def keep(lake: Lake, group_id: str, one: Ledger, branch: str = MAIN_BRANCH) -> T
 def test_a_long_ledger_of_its_own_is_in_nobodys_way(lake: Lake, table: Table) -> None:
     kept = keep(lake, GROUP, ledger())
     assert f"{property_name(GROUP, MAIN_BRANCH)}/1" in kept.properties
-    check_no_shared_offsets(kept, MAIN_BRANCH, GROUP, [range_of(0, 5)])
+    check_no_shared_offsets(kept, MAIN_BRANCH, GROUP, [slice_(0, 5)])
 
 
 @pytest.mark.parametrize(
@@ -270,8 +270,8 @@ def test_offsets_that_a_long_ledger_of_others_holds_are_refused(
 ) -> None:
     kept = keep(lake, group_id, ledger(topic_id))
     with pytest.raises(TableRefused, match=rf"contains offsets \[0, 10\) of partition 0 of {whose}"):
-        check_no_shared_offsets(kept, MAIN_BRANCH, GROUP, [range_of(3, 5)])
-    check_no_shared_offsets(kept, MAIN_BRANCH, GROUP, [range_of(10, 100), range_of(0, 5, partition=1)])
+        check_no_shared_offsets(kept, MAIN_BRANCH, GROUP, [slice_(3, 5)])
+    check_no_shared_offsets(kept, MAIN_BRANCH, GROUP, [slice_(10, 100), slice_(0, 5, partition=1)])
 
 
 def test_ledger_of_diverged_branch_does_not_count_here(lake: Lake, table: Table) -> None:
@@ -282,6 +282,6 @@ def test_ledger_of_diverged_branch_does_not_count_here(lake: Lake, table: Table)
     head = lake.load().snapshot_by_name("other")
     assert head is not None
     kept = keep(lake, "connect-other", ledger(anchor=Anchor(head.snapshot_id, 9)), "other")
-    check_no_shared_offsets(kept, MAIN_BRANCH, GROUP, [range_of(3, 5)])
+    check_no_shared_offsets(kept, MAIN_BRANCH, GROUP, [slice_(3, 5)])
     with pytest.raises(TableRefused, match="cannot tell"):
-        check_no_shared_offsets(kept, "other", GROUP, [range_of(3, 5)])
+        check_no_shared_offsets(kept, "other", GROUP, [slice_(3, 5)])
