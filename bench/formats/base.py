@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.formats.orders import FIELDS, Fields, order
-from bench.records import Shape
+from bench.formats.orders import FIELDS, Fields
 from floe.config.registry.settings import Address, RegistrySettings
 from floe.registry.client import SchemaRegistry
 from floe.registry.schema import SchemaText
@@ -51,27 +50,6 @@ class Format:
 def schemas_of(registry: Registry) -> SchemaSource:
     """Return floe's client of a registry."""
     return SchemaRegistry(RegistrySettings("confluent", (Address(f"{registry}{CONFLUENT_API}"),))).schema
-
-
-@dataclass(frozen=True)
-class OrdersInFormat(Shape):
-    """Orders in a format; picklable."""
-
-    schema_id: int = 0
-
-    def values(self, first: int, count: int) -> Iterator[bytes]:
-        """Yield orders ``first`` to ``first + count``."""
-        from bench.formats.registry import FORMATS
-
-        encode = FORMATS[self.name].encoder(self.schema_id)
-        return (encode(order(number)) for number in range(first, first + count))
-
-
-def orders_in(name: str, schema_id: int = 0) -> OrdersInFormat:
-    """Return the orders of a format."""
-    from bench.formats.registry import FORMATS
-
-    return OrdersInFormat(name, FORMATS[name].fields, schema_id)
 
 
 def frame(schema_id: int) -> bytes:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from bench.formats.base import orders_in, schemas_of
+from bench.formats.base import schemas_of
+from bench.formats.encoded_orders import orders_in
 from bench.formats.registry import FORMATS
 from bench.programs.run_floor import batches, timed, write
 from bench.records import Shape

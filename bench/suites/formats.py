@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from bench.formats.base import orders_in
+from bench.formats.encoded_orders import orders_in
 from bench.formats.registry import FORMATS
 from bench.formats.scenario import FormatScenario
 from bench.measurement import Measurement

@@ -178,6 +178,15 @@ def test_holes_are_seen_and_lead_to_the_replay_form(server: ApiServer, sign_in: 
     assert values[0] == "1" and int(values[1]) < int(values[2])
 
 
+def test_offsets_behind_the_last_row_are_a_hole_where_behind(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    found = {}
+    for name in ("refunds", "inventory", "payments"):
+        open_page(page, server, f"#/connectors/{name}")
+        found[name] = (page.locator("rect.hole").count(), page.locator("rect.since").count())
+    assert found == {"refunds": (1, 0), "inventory": (0, 4), "payments": (0, 0)}
+
+
 def test_link_of_a_run_opens_the_filled_replay_form(server: ApiServer, sign_in: SignIn) -> None:
     page = sign_in()
     ranges = quote('{"0":[1,2],"3":[null,7]}')

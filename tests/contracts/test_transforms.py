@@ -18,7 +18,7 @@ from floe.config.sections.transforms import TransformSpec, read_transforms, rout
 from floe.config.transforms import registry as config
 from floe.config.transforms.options import SourceColumnNames, TransformOptions
 from floe.config.transforms.python_class import PREFIX
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Parsed
 from floe_job.source.record_batch import ParsedValues, Records
 from floe_job.transform import registry
@@ -316,7 +316,7 @@ def test_batch_goes_to_each_topic_with_its_changes() -> None:
     assert list(first.keys()) == [b"k", b'{"a":1}']
     assert list(second.keys()) == [b"text", None]
     assert first.offsets == [0, 2]
-    assert first.slice_.range.topic == "pizzas", "progress counts under the topic that was read"
+    assert first.part.range.topic == "pizzas", "progress counts under the topic that was read"
     assert list(first.values) == [b"x", b"x"], "dead letters keep what Kafka has"
 
 

@@ -17,7 +17,7 @@ from floe.config.converters.plain import BOOLEAN, BYTES, ENCODING, KINDS, STRING
 from floe.config.properties import Properties
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.envelope.decoder import EnvelopeDecoder
 from floe_job.convert.envelope.fixed_schema import FixedSchemaDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions

@@ -95,19 +95,19 @@ class Canaries:
 
 def needles_of(secret: str) -> set[bytes]:
     """Return all that tells a secret: itself, its pieces and their beginnings, as they are spelled and in base64."""
-    range_parts = {secret, *(slice_ for slice_ in re.split(r"[\n/@:]", secret) if len(slice_) >= _PIECE)}
-    range_parts |= {slice_[:_BEGINNING] for slice_ in range_parts}
+    pieces = {secret, *(piece for piece in re.split(r"[\n/@:]", secret) if len(piece) >= _PIECE)}
+    pieces |= {piece[:_BEGINNING] for piece in pieces}
     spelled = set()
-    for slice_ in range_parts:
+    for piece in pieces:
         spelled |= {
-            slice_,
-            repr(slice_)[1:-1],
-            json.dumps(slice_)[1:-1],
-            quote(slice_),
-            quote(slice_, safe=""),
-            quote_plus(slice_),
+            piece,
+            repr(piece)[1:-1],
+            json.dumps(piece)[1:-1],
+            quote(piece),
+            quote(piece, safe=""),
+            quote_plus(piece),
         }
-        spelled |= _in_base64(slice_)
+        spelled |= _in_base64(piece)
     return {text.encode() for text in spelled}
 
 

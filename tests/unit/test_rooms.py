@@ -47,6 +47,10 @@ def test_modules_of_code_are_short() -> None:
     assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}
 
 
+def test_no_module_of_code_is_named_by_a_participle() -> None:
+    assert [path.relative_to(ROOT).as_posix() for path in CODE if re.fullmatch("[a-z]+ed", path.stem)] == []
+
+
 def test_no_folder_of_tests_has_more_than_16_modules() -> None:
     folders = Counter(Path(name).parent for name in MODULES if Path(name).name not in ("__init__.py", "conftest.py"))
     assert {str(folder): count for folder, count in folders.items() if count > 16} == {}

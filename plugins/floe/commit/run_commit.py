@@ -70,7 +70,7 @@ class Committer:
         self._settings = settings
         self._cluster = cluster
         self._denied: set[str] = set()
-        self.landed = CommitReport(done=False)
+        self.so_far = CommitReport(done=False)
         """What was committed so far, also where the commit fails."""
 
     @classmethod
@@ -111,7 +111,7 @@ class Committer:
         outcomes = self._commit_slices(slices, found)
         ended = [(slice_, outcome) for slice_, outcome in zip(slices, outcomes, strict=False) if outcome.is_done]
         committed = [one for outcome in outcomes for one in outcome.committed]
-        self.landed = CommitReport(done=False, committed=tuple(committed), announcements=tuple(found.values()))
+        self.so_far = CommitReport(done=False, committed=tuple(committed), announcements=tuple(found.values()))
         ends = [outcome.end for outcome in outcomes if outcome.end is not None]
         errors = [error for outcome in outcomes for error in outcome.errors]
         if ends:
@@ -130,7 +130,7 @@ class Committer:
         self._raise_backlogs(behind, slices, ends)
         report_redrive(self._plan, found.values())
         self._raise_left_out()
-        return self.landed
+        return self.so_far
 
     def _denied_topics(self, written: Collection[str]) -> set[str]:
         """Return the topics of slices without success that may not be read any more: their positions cannot be written."""

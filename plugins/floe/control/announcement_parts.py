@@ -1,6 +1,6 @@
 """One announcement, checked and built from its records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ from floe.model.ranges import OffsetRange, ranges_from_json
 
 @dataclass(frozen=True)
 class Part:
+    """One ``DataWritten`` of an announcement, with its headers."""
+
     payload: DataWritten
     headers: Mapping[str, str]
 
@@ -30,32 +32,22 @@ class Part:
 def assemble(
     plan: Plan, slice_: Slice, parts: Sequence[Part], complete: DataComplete, message: ControlMessage
 ) -> Announcement:
-    if message.headers.get(h.VERSION) != h.FORMAT or complete.commit_id != plan.commit_id:
-        msg = f"its format is {message.headers.get(h.VERSION)!r} and its commit id {complete.commit_id}"
-        raise ValueError(msg)
-    if message.headers.get(h.KIND) != slice_.kind:
-        msg = f"its kind is {message.headers.get(h.KIND)!r}, that of the plan {slice_.kind!r}"
-        raise ValueError(msg)
-    ranges = ranges_from_json(h.json_header(message.headers, h.RANGES))
-    if sorted(map(str, ranges)) != sorted(map(str, slice_.ranges)) or set(ranges) != set(slice_.ranges):
-        msg = f"its ranges {[str(r) for r in ranges]} are not those of the plan {[str(r) for r in slice_.ranges]}"
-        raise ValueError(msg)
+    """Put an announcement together from its parts and its last message.
+
+    Raises ValueError, and what values of another shape raise, where it is not of this slice or contradicts itself.
+    """
+    _check_is_of_slice(plan, slice_, complete, message)
     by_partition = {r.tp: r for r in slice_.ranges}
     tables = h.json_header(message.headers, h.TABLES)
-    if slice_.tables and set(tables) - {plan.dead_letters} != set(slice_.tables):
-        msg = f"its tables {sorted(tables)} are not those of the plan {sorted(slice_.tables)}"
-        raise ValueError(msg)
-    if problem := next((found for name in tables if (found := table_problem(name))), None):
-        raise ValueError(problem)
+    _check_tables(plan, slice_, tables)
     with_parts = {_table_name(p.payload.table_reference) for p in parts}  # a replacement may have no files
     all_table_files = tuple(
         _table_files(slice_, name, given_counts, parts, {r.tp: r for r in plan.taken(slice_, name)})
         for name, given_counts in tables.items()
         if given_counts["files"] or given_counts.get("rows") or (slice_.mode.removes_rows and name in with_parts)
     )
-    unknown_tables = with_parts - {s.table for s in all_table_files}
-    if unknown_tables:
-        msg = f"it has files of tables that it does not list: {sorted(unknown_tables)}"
+    if not_listed := with_parts - {s.table for s in all_table_files}:
+        msg = f"it has files of tables that it does not list: {sorted(not_listed)}"
         raise ValueError(msg)
     counts = tuple(
         (by_partition[(topic, int(partition))], RangeCounts.from_json(given_counts))  # type: ignore[index]
@@ -81,6 +73,29 @@ def assemble(
         write_ms=int(message.headers[h.WRITE_MS]) if h.WRITE_MS in message.headers else None,
         control_offset=(message.partition, message.offset + 1),
     )
+
+
+def _check_is_of_slice(plan: Plan, slice_: Slice, complete: DataComplete, message: ControlMessage) -> None:
+    """Raise ValueError for another format, commit, kind or other ranges than those of the plan."""
+    if message.headers.get(h.VERSION) != h.FORMAT or complete.commit_id != plan.commit_id:
+        msg = f"its format is {message.headers.get(h.VERSION)!r} and its commit id {complete.commit_id}"
+        raise ValueError(msg)
+    if message.headers.get(h.KIND) != slice_.kind:
+        msg = f"its kind is {message.headers.get(h.KIND)!r}, that of the plan {slice_.kind!r}"
+        raise ValueError(msg)
+    ranges = ranges_from_json(h.json_header(message.headers, h.RANGES))
+    if sorted(map(str, ranges)) != sorted(map(str, slice_.ranges)) or set(ranges) != set(slice_.ranges):
+        msg = f"its ranges {[str(r) for r in ranges]} are not those of the plan {[str(r) for r in slice_.ranges]}"
+        raise ValueError(msg)
+
+
+def _check_tables(plan: Plan, slice_: Slice, tables: Collection[str]) -> None:
+    """Raise ValueError for other tables than those of the plan, and for names that no table can have."""
+    if slice_.tables and set(tables) - {plan.dead_letters} != set(slice_.tables):
+        msg = f"its tables {sorted(tables)} are not those of the plan {sorted(slice_.tables)}"
+        raise ValueError(msg)
+    if problem := next((found for name in tables if (found := table_problem(name))), None):
+        raise ValueError(problem)
 
 
 def _reasons(message: ControlMessage) -> dict[str, int]:

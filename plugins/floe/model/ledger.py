@@ -197,15 +197,6 @@ class Ledger:
             holdings[log_id] = replace(holding, held=left, live_end=None, recovered=holding.recovered - gone)
         return replace(self, holdings=holdings)
 
-    def with_contained(self, logs: Mapping[LogId, Intervals], route: str) -> "Ledger":
-        """Return the ledger with more offsets under a route hash; live ends do not change."""
-        holdings = dict(self.holdings)
-        for log_id, more in logs.items():
-            holding = holdings.get(log_id, Holding())
-            held = holding.held.get(route, Intervals()) | more
-            holdings[log_id] = replace(holding, held={**holding.held, route: held})
-        return replace(self, holdings=holdings)
-
     def with_copies_below(self, positions: Mapping[LogId, Position]) -> "Ledger":
         """Return the ledger without copies of positions above the one given for their log."""
         holdings = dict(self.holdings)

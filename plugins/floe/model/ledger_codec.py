@@ -32,8 +32,8 @@ def property_name(group_id: str, branch: str) -> str:
 def ledger_names(properties: Mapping[str, str]) -> list[str]:
     """Name the properties that are ledgers, of any connector and branch, without the further parts of long ones."""
     names = [name for name in properties if name.startswith(_PREFIX)]
-    range_parts = {slice_ for name in names for slice_ in _range_parts(name, properties)}
-    return [name for name in names if name not in range_parts]
+    parts = {part for name in names for part in _parts(name, properties)}
+    return [name for name in names if name not in parts]
 
 
 def owner_of(name: str, branches: Iterable[str]) -> str:
@@ -53,17 +53,17 @@ def write_properties(name: str, ledger: Ledger, max_length: int = MAX_VALUE_LENG
     if len(text) <= length:
         return {name: text}
     packed = b85encode(zlib.compress(text.encode(), 9)).decode()
-    range_parts = [packed[i : i + length] for i in range(0, len(packed), length)]
-    header = json.dumps({"floe": FORMAT, "pieces": len(range_parts)}, separators=(",", ":"))
-    return {name: header} | {f"{name}/{i}": slice_ for i, slice_ in enumerate(range_parts)}
+    parts = [packed[i : i + length] for i in range(0, len(packed), length)]
+    header = json.dumps({"floe": FORMAT, "pieces": len(parts)}, separators=(",", ":"))
+    return {name: header} | {f"{name}/{i}": part for i, part in enumerate(parts)}
 
 
 def stale_properties(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """Return the parts of an older, longer ledger that ``after`` no longer uses."""
-    return [slice_ for slice_ in _range_parts(name, before) if slice_ not in after]
+    return [part for part in _parts(name, before) if part not in after]
 
 
-def _range_parts(name: str, properties: Mapping[str, str]) -> Iterator[str]:
+def _parts(name: str, properties: Mapping[str, str]) -> Iterator[str]:
     """Yield the existing further parts of a ledger; none if it is not a ledger."""
     # counted by the header, not found by the prefix: the ledger of branch "audit/1" is not a part of that of "audit"
     try:

@@ -43,7 +43,7 @@ class OffsetRange:
     def tp(self) -> TopicPartition:
         return TopicPartition(self.topic, self.partition)
 
-    def range_parts(self, count: int) -> Iterator["OffsetRange"]:
+    def split(self, count: int) -> Iterator["OffsetRange"]:
         """Cut the range into at most ``count`` ranges of nearly equal length, in order."""
         count = max(1, min(count, len(self)))
         for i in range(count):

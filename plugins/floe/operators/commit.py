@@ -37,7 +37,7 @@ class CommitOperator(BaseOperator):
     committed: Plan | None = None
     """What this task committed, once it has; for its links."""
 
-    _landed: tuple[Plan, CommitReport] | None = None
+    _so_far: tuple[Plan, CommitReport] | None = None
 
     lineage: Lineage | None = None
     """What this task read and wrote, also where it failed after some of its commits."""
@@ -72,9 +72,9 @@ class CommitOperator(BaseOperator):
             try:
                 report = committer.commit(announced, failure, params)
             finally:
-                landed = committer.landed
-                self._landed = plan, landed
-                self.lineage = run_log.tried("Lineage", lambda: Lineage.of(plan, landed, connector, settings), "made")
+                so_far = committer.so_far
+                self._so_far = plan, so_far
+                self.lineage = run_log.tried("Lineage", lambda: Lineage.of(plan, so_far, connector, settings), "made")
         except CommitError:
             self._say_lag(plan, connector, settings)
             raise
@@ -94,10 +94,10 @@ class CommitOperator(BaseOperator):
         """Return topics and tables, for Airflow's OpenLineage provider, which asks after a failure, too."""
         return None if self.lineage is None else self.lineage.to_openlineage()
 
-    def keep_landed(self) -> None:
+    def keep_committed(self) -> None:
         """Keep the events of what was committed before the task failed."""
-        if self._landed is not None:
-            keep_events(self._connector, *self._landed)
+        if self._so_far is not None:
+            keep_events(self._connector, *self._so_far)
 
     def _say_lag(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
         """Log and keep the lag of a failed run, before its error."""
@@ -109,8 +109,8 @@ class CommitOperator(BaseOperator):
             run_record.keep(connector, status)
 
 
-def keep_landed(context: Context) -> None:
+def keep_committed(context: Context) -> None:
     """Keep the events of a commit that has failed. For Airflow to call: not before a retry, which raises them."""
     operator = context["task"]
     if isinstance(operator, CommitOperator):
-        operator.keep_landed()
+        operator.keep_committed()

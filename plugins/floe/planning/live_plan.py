@@ -37,7 +37,7 @@ from floe.planning.dropped_tables import Commits, dropped_tables, refilled_from
 from floe.planning.losses import OffsetsLost
 from floe.planning.refusing_tables import check_one_takes
 from floe.planning.slicing import cut_slices
-from floe.planning.start_policy import ResolvedDeadLetters, StartPolicy
+from floe.planning.start_policy import ResolvedPositions, StartPolicy
 from floe.planning.start_positions import resolve_start_positions
 from floe.planning.wanted_offsets import check_combination, wanted_offsets
 from floe.recovery.apply_decisions import DecisionApplier
@@ -82,27 +82,7 @@ def draft_plan(
     if decided.dropped_tables or _has_work(logs, known):
         dropped = dropped_tables(ledgers, connector, Commits(settings, control, deployment), decided)
         decided = replace(decided, dropped_tables=dropped)
-    reopened = _reopened(ledgers, connector, decided, {log.tp: log.topic_id for log in logs})
-    for tp, starts in refilled_from(decided.dropped_tables, logs).items():
-        reopened.setdefault(tp, {}).update(starts)
-    start_policy = StartPolicy(
-        cluster_id=source.cluster_id(),
-        owner=connector.name,
-        offset_reset=connector.offset_reset,
-        routing={topic: ledgers.routes.routing(topic) for topic in connector.topics},
-        contained_ids=lambda topic: ledgers.contained_ids(topic, group_is_known=bool(of_group)),
-        unreadable=lambda: ledgers.refused,
-        copies=ledgers.newest_position,
-        routes={
-            (table, topic): ledgers.routes.route(topic, table)
-            for table in tables_behind(connector, known, decided)
-            for topic in connector.topics
-        },
-        reopened=reopened,
-        keeps_limits=connector.write_timeout_ms is not None,
-        starts=wanted_offsets("start_at", decided.start_at, logs, source.offsets_at),
-        skips=wanted_offsets("skip_to", decided.skip_to, logs, source.offsets_at),
-    )
+    start_policy = _start_policy(connector, source, ledgers, decided, logs, known, group_is_known=bool(of_group))
     if not known or decided.recover:
         check_no_rows_of_sink(ledgers, connector)
     resolved = _resolved(logs, known, start_policy, decided)
@@ -120,13 +100,47 @@ def draft_plan(
         slices=cut_slices(resolved.positions, logs, connector.tables, limit),
         replaced=resolved.replaced,
         decisions=_on_record(on_record, [*without_rows(decided), *resolved.notes]),
-        anchors=_anchors(ledgers, connector, decided),
+        anchors=_anchors(ledgers, decided),
         tables=ledgers.uuids if not connector.routing.is_dynamic else {},
         left_out=tuple(sorted(denied)),
         code=connector.code,
     )
     check_one_takes(plan, ledgers, connector)
     return plan
+
+
+def _start_policy(
+    connector: Connector,
+    source: Cluster,
+    ledgers: Ledgers,
+    decisions: Decisions,
+    logs: Sequence[PartitionLog],
+    positions: Mapping[TopicPartition, Position],
+    *,
+    group_is_known: bool,
+) -> StartPolicy:
+    """Return what decides where partitions begin; ``group_is_known``: the group has a position of any topic."""
+    reopened = _reopened(ledgers, connector, decisions, {log.tp: log.topic_id for log in logs})
+    for tp, starts in refilled_from(decisions.dropped_tables, logs).items():
+        reopened.setdefault(tp, {}).update(starts)
+    return StartPolicy(
+        cluster_id=source.cluster_id(),
+        owner=connector.name,
+        offset_reset=connector.offset_reset,
+        routing={topic: ledgers.routes.routing(topic) for topic in connector.topics},
+        contained_ids=lambda topic: ledgers.contained_ids(topic, group_is_known=group_is_known),
+        unreadable=lambda: ledgers.refused,
+        copies=ledgers.newest_position,
+        routes={
+            (table, topic): ledgers.routes.route(topic, table)
+            for table in tables_behind(connector, positions, decisions)
+            for topic in connector.topics
+        },
+        reopened=reopened,
+        keeps_limits=connector.write_timeout_ms is not None,
+        starts=wanted_offsets("start_at", decisions.start_at, logs, source.offsets_at),
+        skips=wanted_offsets("skip_to", decisions.skip_to, logs, source.offsets_at),
+    )
 
 
 def _has_work(logs: Sequence[PartitionLog], positions: Mapping[TopicPartition, Position]) -> bool:
@@ -164,7 +178,7 @@ def _resolved(
     positions: Mapping[TopicPartition, Position],
     start_policy: StartPolicy,
     decisions: Decisions,
-) -> ResolvedDeadLetters:
+) -> ResolvedPositions:
     """Resolve the positions. Every range that is lost or was decided about is logged."""
     try:
         resolved = resolve_start_positions(logs, positions, start_policy, decisions)
@@ -177,7 +191,7 @@ def _resolved(
     return resolved
 
 
-def _anchors(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[str, int]:
+def _anchors(ledgers: Ledgers, decisions: Decisions) -> dict[str, int]:
     """Return the anchor of each ledger that a decision will change: the decision holds for that state alone."""
     tables = set(decisions.rolled_back) if not decisions.reset_topics else set(ledgers.with_dead_letters)
     anchors = {table: known.ledger.anchor for table in sorted(tables) if (known := ledgers.of(table)) and known.ledger}

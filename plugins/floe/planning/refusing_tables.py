@@ -11,7 +11,7 @@ from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import ReadReason
 from floe.planning.replay_request import Overlap, ReplayRequest
-from floe.planning.slicing import NewOffsets, net_of
+from floe.planning.slicing import NewOffsets, new_offsets_of
 from floe.tables.connector_ledgers import Ledgers, LoadedTable
 from floe.tables.exceptions import REFUSALS
 from floe.tables.routes import EVERY_TABLE
@@ -105,7 +105,7 @@ def table_offsets(
     def lacks(state: TableState) -> NewOffsets:
         if state.table is not None and request.overlap is Overlap.SKIP:
             check_seeded(state.table, state.branch, plan, state.ledger)
-        return net_of(state.name, state.ledger, ranges, state.routes[request.topic], request.overlap)
+        return new_offsets_of(state.name, state.ledger, ranges, state.routes[request.topic], request.overlap)
 
     opened = states.open(request.tables, [request.topic], must_exist=not connector.auto_create)
     found = of_takers(opened, lacks)

@@ -133,12 +133,12 @@ def draft_replay(
     if redrive is None:
         states = TableStates(Tables.of(target), target, cluster_id)
         offsets = table_offsets(states, target, empty, request, ranges)
-        range_parts = cut(ranges, list(offsets.new.values()), request.max_records)
+        ranges_of_slices = cut(ranges, list(offsets.new.values()), request.max_records)
         slices = tuple(
-            Slice(i, ReadReason.REPLAY, request.overlap.mode, slice_, request.tables)
-            for i, slice_ in enumerate(range_parts)
+            Slice(i, ReadReason.REPLAY, request.overlap.mode, of_slice, request.tables)
+            for i, of_slice in enumerate(ranges_of_slices)
         )
-        replay = replace(replay, forecasts=forecast(ranges, range_parts, offsets.new, offsets.held))
+        replay = replace(replay, forecasts=forecast(ranges, ranges_of_slices, offsets.new, offsets.held))
     else:
         ledgers = dead_letter_ledgers(target, empty, redrive.chosen.tables)
         slices = redrive.slices(ranges, request, target)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from operator import or_
 from sys import maxsize
 
@@ -37,7 +38,7 @@ class Forecast:
     write: int
 
 
-def net_of(
+def new_offsets_of(
     table: str, ledger: Ledger | None, ranges: Sequence[OffsetRange], route: str, overlap: Overlap
 ) -> NewOffsets:
     """Return the offsets of each range that a replay writes to one table; a table without ledger gets all.
@@ -64,7 +65,7 @@ def net_of(
 def cut(
     ranges: Sequence[OffsetRange], new_ranges: Sequence[NewOffsets], limit: int | None
 ) -> tuple[tuple[OffsetRange, ...], ...]:
-    """Return the range parts of each slice: at most ``limit`` offsets, a partition at most once, in order of offset.
+    """Return the ranges of each slice: at most ``limit`` offsets, a partition at most once, in order of offset.
 
     ``new_ranges``: new offsets, one per table. What no table lacks is not read, unless it is between what a slice reads.
     Raises PlanRefused above MAX_SLICES.
@@ -118,8 +119,8 @@ def forecast(
 ) -> tuple[Forecast, ...]:
     """Return what each table gets of each range; ``held``: offsets that tables contain, of those where it is known."""
     read: dict[TopicPartition, int] = {}
-    for slice_ in (slice_ for range_parts in slices for slice_ in range_parts):
-        read[slice_.tp] = read.get(slice_.tp, 0) + len(slice_)
+    for r in chain.from_iterable(slices):
+        read[r.tp] = read.get(r.tp, 0) + len(r)
     return tuple(
         Forecast(table, r, read.get(r.tp, 0), held[table][r] if table in held else None, new_offsets[r].offsets)
         for table, new_offsets in new_ranges.items()
@@ -181,10 +182,10 @@ def fair_shares(lags: Mapping[TopicPartition, int], limit: int | None) -> dict[T
     """Cut ``limit`` into shares by max-min fairness, in whole offsets; without a limit everyone gets all."""
     if limit is None or sum(lags.values()) <= limit:
         return dict(lags)
-    all_table_files: dict[TopicPartition, int] = {}
+    shares: dict[TopicPartition, int] = {}
     left = limit
     waiting = sorted(lags, key=lambda tp: (lags[tp], tp))
     for i, tp in enumerate(waiting):
-        all_table_files[tp] = min(lags[tp], left // (len(waiting) - i))
-        left -= all_table_files[tp]
-    return all_table_files
+        shares[tp] = min(lags[tp], left // (len(waiting) - i))
+        left -= shares[tp]
+    return shares

@@ -38,7 +38,7 @@ class StartPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvedDeadLetters:
+class ResolvedPositions:
     """Positions to read on from.
 
     ``replaced``: as found, those of them that are rewritten; as the ledgers have them, where they were to be recovered

@@ -10,7 +10,7 @@ from floe.model.intervals import Intervals
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata, check_owner, owner_of
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning.losses import Loss, OffsetsLost
-from floe.planning.start_policy import ResolvedDeadLetters, StartPolicy
+from floe.planning.start_policy import ResolvedPositions, StartPolicy
 from floe.planning.wanted_offsets import check_wanted, first_offset, skip_note, skipped
 
 
@@ -19,7 +19,7 @@ def resolve_start_positions(
     found: Mapping[TopicPartition, Position],
     start_policy: StartPolicy,
     decisions: Decisions | None = None,
-) -> ResolvedDeadLetters:
+) -> ResolvedPositions:
     """Return one checked position per partition, with present metadata.
 
     Raises PlanRefused for all that cannot be read on safely and was not decided: a foreign or impossible position, lost
@@ -32,10 +32,12 @@ def resolve_start_positions(
     positions = tuple(resolver.resolve(log) for log in logs)
     if resolver.losses:
         raise OffsetsLost(resolver.losses)
-    return ResolvedDeadLetters(positions, tuple(resolver.replaced), tuple(resolver.notes))
+    return ResolvedPositions(positions, tuple(resolver.replaced), tuple(resolver.notes))
 
 
 class _Resolver:
+    """Resolves partitions one by one, and collects what is replaced, decided (``notes``) and lost meanwhile."""
+
     def __init__(
         self,
         logs: Sequence[PartitionLog],
@@ -91,11 +93,9 @@ class _Resolver:
     # -- partitions without a position of floe's ------------------------------------------------------------------------
 
     def _begun(self, log: PartitionLog, offset: int) -> Position:
-        start_policy = self._start_policy
-        if self._decisions.recover and (copy := start_policy.copies(log)) is not None:
+        if self._decisions.recover and (copy := self._start_policy.copies(log)) is not None:
             return self._from_copy(log, copy)
-        metadata = self._first_metadata(log, offset)
-        return Position(log.tp, offset, metadata.encode())
+        return Position(log.tp, offset, self._first_metadata(log, offset).encode())
 
     def _first_metadata(self, log: PartitionLog, offset: int) -> PositionMetadata:
         start_policy = self._start_policy
@@ -108,6 +108,7 @@ class _Resolver:
         )
 
     def _first_offset(self, log: PartitionLog) -> int:
+        """Return where a partition without a position begins. Raises PlanRefused if its positions were lost."""
         if log.tp.topic in self._topics:
             return log.log_start
         held = self._start_policy.contained_ids(log.tp.topic)
@@ -170,6 +171,7 @@ class _Resolver:
     # -- partitions with a position of floe's ---------------------------------------------------------------------------
 
     def _carried_on(self, log: PartitionLog, position: Position, metadata: PositionMetadata) -> Position:
+        """Return where a partition is read on from a position of floe's. Lost offsets are skipped, and noted."""
         if self._is_another(log, metadata):
             return self._started_over(log, position, metadata)
         offset = position.offset

@@ -61,14 +61,14 @@ second row, of kind ``resolved``."""
 class DeadLetterTable:
     """The dead-letter table as a slice finds it.
 
-    ``new_offsets``: by range, those whose dead letters it does not contain yet. ``scan_open_dead_letters``: dead letters of
+    ``new_offsets``: by range, those whose dead letters it does not contain yet. ``open_dead_letters``: dead letters of
     the other offsets, which are not resolved. Those are read a second time because a run died, because a table that was
     behind is caught up, or by a replay.
     """
 
     state: TableState
     new_offsets: tuple[tuple[OffsetRange, Intervals], ...]
-    scan_open_dead_letters: DeadLetterOffsets
+    open_dead_letters: DeadLetterOffsets
 
     @classmethod
     def open(cls, states: TableStates, name: str, plan: Plan, slice_: Slice) -> "DeadLetterTable":

@@ -179,10 +179,10 @@ def append_files(table: Table, branch: str, properties: Mapping[str, str], files
 
 def check_known_specs(table: Table, files: Sequence[SpecFile]) -> None:
     """Raise TableRefused for files of a partition spec that the table does not have."""
-    unknown_tables = {f.spec_id for f in files} - set(table.metadata.specs())
-    if unknown_tables:
+    unknown = {f.spec_id for f in files} - set(table.metadata.specs())
+    if unknown:
         msg = (
-            f"table {table.name()} has no partition spec {sorted(unknown_tables)}: the table was replaced. Nothing was "
+            f"table {table.name()} has no partition spec {sorted(unknown)}: the table was replaced. Nothing was "
             "committed. Run again"
         )
         raise TableRefused(msg, code="FLOE-409")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.exceptions import REASON_LENGTH, clip
 from floe_job.source.record_batch import UNREADABLE, Records
 
@@ -53,7 +53,7 @@ def dead_letters_of(records: Records, refused: Iterable[Rejected], table: str | 
     refused = list(refused)
     if not refused:
         return []
-    tp, topic_id = records.slice_.range.tp, records.slice_.range.topic_id
+    tp, topic_id = records.part.range.tp, records.part.range.topic_id
     indices = [one.index for one in refused]
     messages, values = records.messages.select(indices), records.values.select(indices)
     beside = zip(messages.timestamps(), messages.keys(), values, messages.headers(), strict=True)

@@ -21,7 +21,7 @@ class RangePartResult:
     ``deliveries``: how often its records were passed to a table. ``size``: bytes of keys and values.
     """
 
-    slice_: RangePart
+    part: RangePart
     counts: RangeCounts
     first_offset: int | None
     timestamp: int | None

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues

@@ -62,7 +62,7 @@ def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
         recovered=resolved.recovered,
         resolved=resolved.resolved,
         reasons=_reasons(job, checked),
-        known=dead_letters.scan_open_dead_letters if job.slice.mode.removes_rows else DeadLetterOffsets(),
+        known=dead_letters.open_dead_letters if job.slice.mode.removes_rows else DeadLetterOffsets(),
     )
 
 
@@ -83,12 +83,12 @@ def _reasons(job: SliceJob, checked: CheckedSlice) -> dict[str, int]:
 
 def _resolved(inputs: SliceInputs, checked: CheckedSlice) -> ResolvedDeadLetters:
     """Return which open dead letters the slice resolves."""
-    scan_open_dead_letters, tables = inputs.dead_letters.scan_open_dead_letters, checked.slice_tables.by_name
-    if not scan_open_dead_letters and not any(table.replaces and table.recovered for table in tables.values()):
+    open_dead_letters, tables = inputs.dead_letters.open_dead_letters, checked.slice_tables.by_name
+    if not open_dead_letters and not any(table.replaces and table.recovered for table in tables.values()):
         return ResolvedDeadLetters()
     outcomes = {n: [result.tables[n].outcomes for result in checked.results if n in result.tables] for n in tables}
     recovered = {name: table.recovered for name, table in tables.items()}
-    return resolve_dead_letters(scan_open_dead_letters, outcomes, recovered, is_whole=inputs.job.rejects_records)
+    return resolve_dead_letters(open_dead_letters, outcomes, recovered, is_whole=inputs.job.rejects_records)
 
 
 def _lost(job: SliceJob) -> tuple[OffsetRange, ...]:

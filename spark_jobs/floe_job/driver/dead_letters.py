@@ -18,11 +18,11 @@ from floe_job.driver.write_check import check_writable
 class SliceDeadLetters:
     """The destination of the slice's dead letters. ``table``: None without one.
 
-    ``scan_open_dead_letters``: dead letters of the slice's offsets from earlier runs, which are not resolved yet.
+    ``open_dead_letters``: dead letters of the slice's offsets from earlier runs, which are not resolved yet.
     """
 
     table: SliceTable | None = None
-    scan_open_dead_letters: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
+    open_dead_letters: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
 
     @classmethod
     def of(cls, job: SliceJob, found: DeadLetterTable | None) -> "SliceDeadLetters":
@@ -31,7 +31,7 @@ class SliceDeadLetters:
             return cls()
         table = SliceTable(found.state, found.new_offsets)
         check_writable(table.target(job))
-        return cls(table, found.scan_open_dead_letters)
+        return cls(table, found.open_dead_letters)
 
     def rules(self, job: SliceJob) -> DeadLetterRules:
         """Return what tasks need to store dead letters."""
@@ -41,7 +41,7 @@ class SliceDeadLetters:
             connector=job.connector.name,
             commit_id=str(job.plan.commit_id),
             target=None if self.table is None else self.table.target(job),
-            known=self.scan_open_dead_letters,
+            known=self.open_dead_letters,
             conf=job.settings.control if policy.topic is not None else {},
         )
 

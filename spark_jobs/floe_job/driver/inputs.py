@@ -41,7 +41,7 @@ def prepare(job: SliceJob) -> SliceInputs:
     check_code(job.plan, job.connector)
     found = SliceState.read(job.connector, job.settings, job.plan, job.slice)
     dead_letters = SliceDeadLetters.of(job, found.dead_letters)
-    job = job.with_open_dead_letters(dead_letters.scan_open_dead_letters)
+    job = job.with_open_dead_letters(dead_letters.open_dead_letters)
     log.info(
         "slice %s (%s): %s ranges, %s offsets, for %s",
         job.slice_id,

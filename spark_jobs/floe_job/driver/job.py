@@ -59,8 +59,8 @@ class SliceJob:
         replay = f"replay-{self.plan.plan_id}-" if self.slice.is_replay else ""
         return f"{self.connector.transactional_prefix}floe-{self.connector.name}-{replay}{self.slice.index}"
 
-    def with_open_dead_letters(self, scan_open_dead_letters: DeadLetterOffsets) -> "SliceJob":
+    def with_open_dead_letters(self, open_dead_letters: DeadLetterOffsets) -> "SliceJob":
         """Return the job of a redrive for those of its dead letters that are still open."""
         if not self.is_redrive:
             return self
-        return replace(self, slice=replace(self.slice, dead_letters=self.slice.dead_letters & scan_open_dead_letters))
+        return replace(self, slice=replace(self.slice, dead_letters=self.slice.dead_letters & open_dead_letters))

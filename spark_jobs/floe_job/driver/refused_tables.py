@@ -46,8 +46,8 @@ def _meet(announced: Iterable[OffsetRange], ranges: Iterable[OffsetRange]) -> bo
     """Return whether two sets of ranges have an offset in common."""
     by_log = {(r.topic, r.topic_id, r.partition): r for r in ranges}
     return any(
-        (mine := by_log.get((one.topic, one.topic_id, one.partition))) is not None
-        and one.start < mine.end
-        and mine.start < one.end
-        for one in announced
+        (r := by_log.get((other.topic, other.topic_id, other.partition))) is not None
+        and other.start < r.end
+        and r.start < other.end
+        for other in announced
     )

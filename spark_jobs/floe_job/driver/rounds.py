@@ -76,7 +76,7 @@ def tasks_of(inputs: SliceInputs, current: Round) -> list[Task]:
     limits = ReaderLimits(
         job.connector.worker_memory, job.connector.batch_max_bytes, is_portable=job.connector.is_read_portably
     )
-    targets, routes = tables.targets(job, inputs.dead_letters.scan_open_dead_letters), tables.route_rules(job)
+    targets, routes = tables.targets(job, inputs.dead_letters.open_dead_letters), tables.route_rules(job)
     dead_letters, conf, assumed_target = (
         inputs.dead_letters.rules(job),
         job.settings.reader(limits),

@@ -65,9 +65,9 @@ def check(inputs: SliceInputs, done: Done, logs: Mapping[TopicPartition, Partiti
 
 def _range_parts(job: SliceJob, results: Sequence[TaskResult]) -> RangeParts:
     range_parts: dict[OffsetRange, list[RangePartResult]] = {r: [] for r in job.slice.ranges}
-    for read in (slice_ for result in results for slice_ in result.range_parts):
-        range_parts[read.slice_.range].append(read)
-    return {r: sorted(found, key=lambda p: p.slice_.start) for r, found in range_parts.items()}
+    for read in (part for result in results for part in result.range_parts):
+        range_parts[read.part.range].append(read)
+    return {r: sorted(found, key=lambda p: p.part.start) for r, found in range_parts.items()}
 
 
 def _table_counts(job: SliceJob, done: Done) -> dict[str, TableCounts]:

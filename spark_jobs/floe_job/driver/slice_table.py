@@ -92,12 +92,12 @@ class SliceTable:
         taken = job.plan.taken(job.slice, self.name)
         return replace(self, new_offsets=tuple((r, _whole(r)) for r in taken))
 
-    def target(self, job: SliceJob, scan_open_dead_letters: DeadLetterOffsets | None = None) -> TableTarget:
+    def target(self, job: SliceJob, open_dead_letters: DeadLetterOffsets | None = None) -> TableTarget:
         """Return what a worker needs to know of the table."""
         # every task contains this: of thousands of ranges only those that the table already contains in a repeated run
         held = {r: held for r, new in self.new_offsets if (held := _whole(r) - new)}
         backlog = frozenset(job.slice.ranges) - {r for r, _ in self.new_offsets}
-        watched = {r: found for r in job.slice.ranges if (found := self._watched(r, scan_open_dead_letters))}
+        watched = {r: found for r in job.slice.ranges if (found := self._watched(r, open_dead_letters))}
         refusal = _refusal(self.name, self.problem) if self.is_for_dead_letters else None
         target = replace(
             new_target(self.name, job.connector), held=held, backlog=backlog, dead_letters=watched, refusal=refusal
@@ -111,9 +111,9 @@ class SliceTable:
         properties = {**self.table.metadata.properties, **job.connector.write_props}
         return replace(target, metadata=slim, io=self.table.io, properties=properties)
 
-    def _watched(self, r: OffsetRange, scan_open_dead_letters: DeadLetterOffsets | None) -> Intervals:
+    def _watched(self, r: OffsetRange, open_dead_letters: DeadLetterOffsets | None) -> Intervals:
         """Return the records whose outcome counts: with open dead letters, and those recovered that are to be replaced."""
-        waiting = scan_open_dead_letters.reaching(self.name, r) if scan_open_dead_letters else Intervals()
+        waiting = open_dead_letters.reaching(self.name, r) if open_dead_letters else Intervals()
         return waiting | self.recovered.get(LogId.of(r), Intervals()) if self.replaces else waiting
 
     def announced(self, connector: Connector, written: Iterable[SpecFiles], counts: TableCounts) -> TableFiles | None:

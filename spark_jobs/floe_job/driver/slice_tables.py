@@ -62,9 +62,9 @@ class SliceTables:
 
     # -- what tasks receive -------------------------------------------------------------------------------------------
 
-    def targets(self, job: SliceJob, scan_open_dead_letters: DeadLetterOffsets) -> tuple[TableTarget, ...]:
+    def targets(self, job: SliceJob, open_dead_letters: DeadLetterOffsets) -> tuple[TableTarget, ...]:
         """Return what tasks receive about each table."""
-        return tuple(table.target(job, scan_open_dead_letters) for table in self.by_name.values())
+        return tuple(table.target(job, open_dead_letters) for table in self.by_name.values())
 
     def assumed_target(self, connector: Connector) -> TableTarget | None:
         """Return the target assumed for an unknown table; None where floe may not create it."""

@@ -12,17 +12,12 @@ MIN_RANGE_PART = 20_000
 def divide(ranges: Sequence[OffsetRange], tasks: int) -> list[tuple[RangePart, ...]]:
     """Give every task about the same number of offsets; each group is one task's range parts, none is empty."""
     total = sum(len(r) for r in ranges)
-    table_files = max(MIN_RANGE_PART, -(-total // max(1, tasks)))
-    range_parts = [
-        RangePart(r, part.start, part.end)
-        for r in ranges
-        if len(r)
-        for part in r.range_parts(-(-len(r) // table_files))
-    ]
-    groups: list[list[RangePart]] = [[] for _ in range(min(tasks, len(range_parts)))]
+    per_task = max(MIN_RANGE_PART, -(-total // max(1, tasks)))
+    parts = [RangePart(r, part.start, part.end) for r in ranges if len(r) for part in r.split(-(-len(r) // per_task))]
+    groups: list[list[RangePart]] = [[] for _ in range(min(tasks, len(parts)))]
     loads = [0] * len(groups)
-    for slice_ in sorted(range_parts, key=lambda p: p.start - p.end):
+    for part in sorted(parts, key=lambda p: p.start - p.end):
         lightest = loads.index(min(loads))
-        groups[lightest].append(slice_)
-        loads[lightest] += slice_.end - slice_.start
+        groups[lightest].append(part)
+        loads[lightest] += part.end - part.start
     return [tuple(sorted(group, key=lambda p: (p.range.tp, p.start))) for group in groups]

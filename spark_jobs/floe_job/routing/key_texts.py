@@ -12,7 +12,7 @@ import pyarrow as pa
 from floe.config.converters.base import PLAIN_JSON, ConverterSpec
 from floe.config.converters.charsets import codec_of
 from floe.config.converters.plain import BYTES, ENCODING, STRING
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.contract.task import RouteRules
 from floe_job.convert.base import FieldConverter
 from floe_job.convert.context import ConverterContext

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from floe.config.expressions.java_regex import compile_expression
 from floe.config.sections.routing import Routing
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Converters, FieldConverter
 from floe_job.routing.key_texts import UNROUTABLE, ReadKeys
 from floe_job.source.record_batch import UNREADABLE, Records

@@ -12,7 +12,7 @@ from floe.config.sections.tables import TableSettings
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.contract.task import RouteRules
 from floe_job.convert.base import Converters
 from floe_job.routing.key_texts import TEXT_KEYS, UNROUTABLE, ReadKeys
@@ -60,7 +60,7 @@ class Router:
         dead_letters = self._rules.redriven
         if dead_letters is None:
             return records
-        log_id = LogId.of(records.slice_.range)
+        log_id = LogId.of(records.part.range)
         offsets = dead_letters.at(None, log_id)
         for table in dead_letters.tables:
             offsets = offsets | dead_letters.at(table, log_id)
@@ -68,7 +68,7 @@ class Router:
 
     def _redrive(self, records: Records, dead_letters: DeadLetterOffsets) -> Routed:
         """Pass records to the tables that refused them, and route again those that were refused before routing."""
-        log_id = LogId.of(records.slice_.range)
+        log_id = LogId.of(records.part.range)
         unrouted = _indices(records, dead_letters.at(None, log_id))
         routed = self._route(records.select(unrouted)) if unrouted else Routed()
         places = {

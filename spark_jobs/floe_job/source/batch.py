@@ -59,7 +59,7 @@ class Batch:
             self.key_sizes[mask],
         )
 
-    def range_parts(self, nbytes: int) -> Iterator[Batch]:
+    def split(self, nbytes: int) -> Iterator[Batch]:
         """Divide the batch where its values reach so many bytes; a part has at least one record."""
         ends = np.cumsum(self.sizes + self.key_sizes)
         start = 0

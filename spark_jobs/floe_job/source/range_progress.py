@@ -174,4 +174,4 @@ class _Gathered:
         """Return what was gathered, joined, in several batches where it is more than is handed on at once."""
         joined, is_more = Batch.joined(self._parts), self._nbytes > 2 * self._most
         self._parts, self._records, self._nbytes = [], 0, 0
-        return list(joined.range_parts(self._most)) if is_more else [joined]
+        return list(joined.split(self._most)) if is_more else [joined]

@@ -53,7 +53,7 @@ class Records:
     dead letters keep ``values`` and ``messages``. ``encoded``: the values as converters read them, where these are others.
     """
 
-    slice_: RangePart
+    part: RangePart
     offsets: Sequence[int]
     values: Values
     messages: Messages
@@ -66,7 +66,7 @@ class Records:
     @property
     def topic(self) -> str:
         """The topic that the records are routed by."""
-        return self.slice_.range.topic if self.changes is None else self.changes.topic
+        return self.part.range.topic if self.changes is None else self.changes.topic
 
     @property
     def content(self) -> Sequence[Any] | ParsedValues:
@@ -101,7 +101,7 @@ class Records:
     def select(self, indices: Sequence[int]) -> Records:
         """Return some of the records, by index."""
         return Records(
-            self.slice_,
+            self.part,
             [self.offsets[i] for i in indices],
             self.values.select(indices),
             self.messages.select(indices),

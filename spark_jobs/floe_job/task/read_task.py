@@ -112,8 +112,8 @@ class _TaskRun:
         results = []
         try:
             with closing(RangeReader.open(self._task.conf, self._task.limits)) as reader:
-                for slice_ in self._task.range_parts:
-                    results.append((yield from self._read(reader, slice_)))
+                for part in self._task.range_parts:
+                    results.append((yield from self._read(reader, part)))
             bad = self._rejects.bad.counts(self._checked)
             if bad:
                 return self._result(results, bad=bad)
@@ -132,14 +132,14 @@ class _TaskRun:
         schemas, key_schemas = self._lookups.lookups(), self._key_lookups.lookups()
         return TaskResult(self._task.index, tuple(range_parts), schemas=schemas, key_schemas=key_schemas, **found)
 
-    def _read(self, reader: RangeReader, slice_: RangePart) -> Generator[tuple[int, RowBlock], None, RangePartResult]:
+    def _read(self, reader: RangeReader, part: RangePart) -> Generator[tuple[int, RowBlock], None, RangePartResult]:
         seen = size = 0
         first: int | None = None
         timestamp: int | None = None
         counts = RangeCounts()
         before = self._deliveries
-        for batch in reader.read(slice_.offsets):
-            records = self._framed(Records(slice_, batch.offsets.tolist(), batch.values, batch.messages))
+        for batch in reader.read(part.offsets):
+            records = self._framed(Records(part, batch.offsets.tolist(), batch.values, batch.messages))
             first = records.offsets[0] if first is None else first
             timestamp = records.messages[-1].timestamp()
             seen += len(records)
@@ -148,8 +148,8 @@ class _TaskRun:
             if self._send_queue is not None:
                 yield from self._send_queue.take()
             del batch, records  # their memory is free before the next batch is gathered
-        counts += RangeCounts(invisible=slice_.end - slice_.start - seen)
-        return RangePartResult(slice_, counts, first, timestamp, self._deliveries - before, size)
+        counts += RangeCounts(invisible=part.end - part.start - seen)
+        return RangePartResult(part, counts, first, timestamp, self._deliveries - before, size)
 
     def _take(self, records: Records) -> RangeCounts:
         """Pass the records that are no tombstones to their tables."""
@@ -214,7 +214,7 @@ class _TaskRun:
         dead, dropped = self._rejects.unrouted(records, routed)
         for name, places in routed.places.items():
             writer = self._writer(name) if name in self._targets else None
-            if writer is None or not writer.is_plain(records.slice_.range):
+            if writer is None or not writer.is_plain(records.part.range):
                 self._hand_over(name, records if places is None else records.select(places.tolist()))
                 continue
             rows = decoded.rows if places is None else decoded.rows.take(pa.array(places))

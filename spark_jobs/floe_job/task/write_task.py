@@ -42,7 +42,7 @@ class PartitionFiles:
 
     def run(self, sent: Iterable[SentRows]) -> Iterator[TaskResult]:
         """Take all that was sent to one task and write the rows; yield the results that were sent with them, and its own."""
-        seals: dict[int, bool] = {}
+        ended: dict[int, bool] = {}
         failure: Failure | None = None
         writer = 0
         with tuned_memory(), SpillFile.open() as store:
@@ -51,16 +51,16 @@ class PartitionFiles:
                     case TaskResult():
                         yield item
                     case EndOfTask():
-                        seals[item.task], writer = item.is_complete, item.writer
+                        ended[item.task], writer = item.is_complete, item.writer
                     case RowBlock() if failure is None:
                         failure = _keep(store, item)
-            lost = sorted(self.readers - seals.keys())
+            lost = sorted(self.readers - ended.keys())
             if lost and failure is None:
                 msg = f"what tasks {lost} read did not come through Spark's shuffle whole. Nothing was announced. Run again"
                 failure = Failure(msg, retryable=True)
             if failure is not None:
                 yield TaskResult(own_index(writer), failure=failure)
-            elif all(seals.values()):
+            elif all(ended.values()):
                 yield self._write(store, writer)
 
     def _write(self, store: SpillFile, writer: int) -> TaskResult:
@@ -100,13 +100,13 @@ def _write_table(
 ) -> TableResult:
     assert target.metadata is not None  # noqa: S101 - rows were made for it
     schema = schema_to_pyarrow(target.metadata.schema())
-    sink = TargetFiles(target, writer, budget)
+    files_of_table = TargetFiles(target, writer, budget)
     try:
         for partition in partitions:
             for rows in store.rows(target.name, partition, schema):
-                sink.write(rows)
-            sink.finish_files()
-        files, count = sink.close()
+                files_of_table.write(rows)
+            files_of_table.finish_files()
+        files, count = files_of_table.close()
     finally:
-        sink.abort()
+        files_of_table.abort()
     return TableResult(TableCounts(rows=count), files)

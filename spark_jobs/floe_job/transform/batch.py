@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Parsed
 from floe_job.convert.typed.whole.values import TypedColumns
 from floe_job.exceptions import TransformRefused
@@ -111,7 +111,7 @@ class ParsedBatch:
     @property
     def partition(self) -> int:
         """The partition of all of them."""
-        return self.source.slice_.range.partition
+        return self.source.part.range.partition
 
     @property
     def offsets(self) -> list[int]:

@@ -46,7 +46,7 @@ class RecordMetadata:
 
 def metadata_of(records: Records, *, keys: bool, headers: bool) -> RecordMetadata:
     """Return the metadata of the records."""
-    tp = records.slice_.range.tp
+    tp = records.part.range.tp
     return RecordMetadata(
         records.topic,
         tp.partition,

@@ -13,7 +13,7 @@ from floe.model.ranges import OffsetRange
 from floe.parquet.budget import WriteBudget
 from floe_job.contract.dead_letter import DeadLetter, dead_letters_of
 from floe_job.contract.dead_letter_outcomes import OutcomeRecorder
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.contract.target import TableResult, TableTarget
 from floe_job.convert.base import Converters, Decoded
 from floe_job.exceptions import Unconvertible
@@ -91,7 +91,7 @@ class TableRows:
         Without ``is_final``, none is returned once a column is missing: the task runs again, and finds them again.
         """
         self._assigned += len(records)
-        part_range = records.slice_.range
+        part_range = records.part.range
         if part_range in self._target.backlog:
             self._backlog += len(records)
             self._watch.passed(part_range, records.offsets)
@@ -159,7 +159,7 @@ class TableRows:
         """Make dead letters of all records, as the table refuses; none of them is decoded."""
         refused = (Rejected(i, TABLE, reason, REFUSED) for i in range(len(records)))
         self._dead += len(records)
-        self._watch.refused(records.slice_.range, records.offsets)
+        self._watch.refused(records.part.range, records.offsets)
         return dead_letters_of(records, refused, self.name)
 
     def _write(self, records: Records, decoded: Decoded) -> Sequence[DeadLetter]:

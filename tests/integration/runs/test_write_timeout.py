@@ -53,7 +53,7 @@ class SlowCluster:
         self._cancelled = threading.Event()
 
     def run(self, tasks: Sequence[Task]) -> list[TaskResult]:
-        if sum(slice_.end - slice_.start for task in tasks for slice_ in task.range_parts) > CAPACITY:
+        if sum(part.end - part.start for task in tasks for part in task.range_parts) > CAPACITY:
             assert self._cancelled.wait(60)
         return in_process(tasks)
 

@@ -37,13 +37,18 @@ def record(
     letters: bool = False,
     problems: tuple[str, ...] = (),
     backlog: int = 0,
+    since: int = 0,
     late: bool = False,
     start: int = 1_000_000,
 ) -> StatusRecord:
-    """Return a record that was collected ``seconds`` ago, with ``lag`` records unread in all."""
+    """Return a record that was collected ``seconds`` ago, with ``lag`` records unread in all.
+
+    ``since``: offsets of each partition that were read after the table's last row; ``backlog``: of the first, that it lacks.
+    """
     at = datetime.now(UTC) - timedelta(seconds=seconds)
     each = [lag // partitions + (lag % partitions if index == 0 else 0) for index in range(partitions)]
     committed = [start + 41_381 * (index + 3) for index in range(partitions)]
+    ends = [end - since - (0 if index else backlog) for index, end in enumerate(committed)]
     status = ConnectorStatus(
         name=name,
         group_id=f"connect-{name}",
@@ -58,7 +63,7 @@ def record(
     )
     return StatusRecord(
         status,
-        held=tuple(_held(table, topic, index, start, committed[index], holes) for index in range(partitions)),
+        held=tuple(_held(table, topic, index, start, ends[index], holes) for index in range(partitions)),
         events=_events(table, at),
         dead_letters=_letters(table, topic, start) if letters else (),
         history=_history(at, lag),
@@ -173,7 +178,7 @@ def deployment() -> list[tuple[str, StatusRecord | str | None, dict[str, object]
             record("clickstream", "web.clicks", "web.clicks", lag=4_120_400, partitions=12, seconds=48),
             good,
         ),
-        ("inventory", record("inventory", "inventory", "stock.levels", lag=310), {**good, "paused": True}),
+        ("inventory", record("inventory", "inventory", "stock.levels", lag=310, since=120), {**good, "paused": True}),
         (
             "refunds",
             record(

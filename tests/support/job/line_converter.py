@@ -10,7 +10,7 @@ from pyiceberg.table.name_mapping import NameMapping
 
 from floe.config.converters.base import ConverterClass, ConverterSpec, Role
 from floe.config.keys.option_reader import OptionReader
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Decoded, Parsed
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.json.decoder import JsonDecoder

@@ -71,8 +71,8 @@ def values_of(given: Sequence[bytes | None]) -> Values:
     return Values((held,), np.where(is_there, addresses, 0), sizes)
 
 
-def records(slice_: RangePart, values: Sequence[bytes | None], messages: Sequence[Message] | None = None) -> Records:
+def records(part: RangePart, values: Sequence[bytes | None], messages: Sequence[Message] | None = None) -> Records:
     """Return records at the offsets 0, 1, 2…"""
     offsets = range(len(values))
     given = messages if messages is not None else [Message(offset) for offset in offsets]
-    return Records(slice_, list(offsets), values_of(values), GivenMessages(given))
+    return Records(part, list(offsets), values_of(values), GivenMessages(given))

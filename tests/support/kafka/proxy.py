@@ -185,8 +185,8 @@ def _frame(source: socket.socket) -> bytes:
 def _exactly(source: socket.socket, size: int) -> bytes:
     data = bytearray()
     while len(data) < size:
-        slice_ = source.recv(size - len(data))
-        if not slice_:
+        chunk = source.recv(size - len(data))
+        if not chunk:
             return b""
-        data += slice_
+        data += chunk
     return bytes(data)

@@ -10,7 +10,7 @@ from floe.model.decisions import Decisions
 from floe.model.exceptions import PlanRefused
 from floe.model.positions import Position
 from floe.model.ranges import PartitionLog, TopicPartition
-from floe.planning.start_policy import ResolvedDeadLetters, StartPolicy
+from floe.planning.start_policy import ResolvedPositions, StartPolicy
 from floe.planning.start_positions import resolve_start_positions
 from tests.support.partitions import ROUTE, found, log
 
@@ -32,7 +32,7 @@ def start_policy(contained_ids: Callable[[str], frozenset[str] | None] = lambda 
     return StartPolicy(**{**fields, "contained_ids": contained_ids, **over})
 
 
-def settle(*positions: Position, logs: list[PartitionLog] | None = None, **how: Any) -> ResolvedDeadLetters:
+def resolve(*positions: Position, logs: list[PartitionLog] | None = None, **how: Any) -> ResolvedPositions:
     """Find out where a plan begins."""
     decisions = how.pop("decisions", None)
     return resolve_start_positions(logs or [log()], found(*positions), start_policy(**how), decisions)
@@ -41,5 +41,5 @@ def settle(*positions: Position, logs: list[PartitionLog] | None = None, **how: 
 def refused(match: str, *positions: Position, **how: Any) -> None:
     """Check that a plan is refused for good, and why."""
     with pytest.raises(PlanRefused, match=match) as caught:
-        settle(*positions, **how)
+        resolve(*positions, **how)
     assert isinstance(caught.value, Terminal)

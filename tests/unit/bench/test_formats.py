@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
-from bench.formats.base import Format, orders_in
+from bench.formats.base import Format
+from bench.formats.encoded_orders import orders_in
 from bench.formats.orders import FIELDS, order
 from bench.formats.registry import FORMATS
 from bench.formats.scenario import FormatScenario

@@ -134,8 +134,8 @@ def test_dead_letters_are_read_back_and_foreign_ones_ignored(reasons: Callable[.
     found = find(announced(replace(make(make_share()), recovered=dead_letters, resolved=dead_letters)))
     assert found is not None
     assert (found.recovered, found.resolved) == (dead_letters, dead_letters)
-    unknown_tables = DeadLetterOffsets.of([("rpc.pizzas", log_id, Intervals(((1, 10**6),)))])
-    assert "letters" in reasons(announced(replace(make(make_share()), resolved=unknown_tables)))
+    outside = DeadLetterOffsets.of([("rpc.pizzas", log_id, Intervals(((1, 10**6),)))])
+    assert "letters" in reasons(announced(replace(make(make_share()), resolved=outside)))
 
 
 def test_a_table_that_is_replaced_has_a_share_without_files_too() -> None:

@@ -221,15 +221,6 @@ def test_a_branch_holds_what_it_inherits_under_its_own_routes(ledger: Callable[.
     assert (after.holdings[LOG].live_end, after.anchor) == (before.holdings[LOG].live_end, before.anchor)
 
 
-def test_restored_offsets_are_written_again_and_live_ends_stay(ledger: Callable[..., Ledger]) -> None:
-    before = ledger((0, 10, 0, "r"))
-    other = LogId("pizzas", "T1", 1)
-    after = before.with_contained({LOG: Intervals(((5, 12), (20, 25))), other: Intervals(((0, 3),))}, "r")
-    assert held(after, "r") == ((0, 12), (20, 25))
-    assert after.holdings[LOG].live_end == 10
-    assert after.holdings[other] == Holding({"r": Intervals(((0, 3),))})
-
-
 @pytest.mark.parametrize(("offset", "left"), [(5, 5), (10, 10), (15, 10)])
 def test_position_copies_end_where_shortened_log_continues(
     ledger: Callable[..., Ledger], offset: int, left: int

@@ -179,7 +179,7 @@ def test_property_changed_by_hand_is_refused_with_recovery(value: str) -> None:
     assert isinstance(caught.value, Terminal)
 
 
-@pytest.mark.parametrize("spoil", [lambda slice_: slice_[:-9], lambda slice_: "~" + slice_[1:], lambda _: " "])
+@pytest.mark.parametrize("spoil", [lambda part: part[:-9], lambda part: "~" + part[1:], lambda _: " "])
 def test_a_spoilt_or_missing_piece_is_refused_with_the_way_back(
     long_ledger: Callable[[int], Ledger], spoil: Callable[[str], str]
 ) -> None:

@@ -12,12 +12,12 @@ from floe.model.ranges import OffsetRange, TopicPartition, ranges_from_json, ran
 @given(st.integers(0, 1000), st.integers(0, 200), st.integers(-1, 300))
 def test_parts_are_in_order_without_gap_and_nearly_equal(start: int, length: int, count: int) -> None:
     r = OffsetRange("t", "id", 3, start, start + length)
-    range_parts = list(r.range_parts(count))
-    assert [p.start for p in range_parts] == [start, *(p.end for p in range_parts[:-1])]
-    assert range_parts[-1].end == r.end
-    assert {(p.topic, p.topic_id, p.partition) for p in range_parts} == {("t", "id", 3)}
-    assert len(range_parts) == max(1, min(count, length))
-    lengths = [len(p) for p in range_parts]
+    parts = list(r.split(count))
+    assert [p.start for p in parts] == [start, *(p.end for p in parts[:-1])]
+    assert parts[-1].end == r.end
+    assert {(p.topic, p.topic_id, p.partition) for p in parts} == {("t", "id", 3)}
+    assert len(parts) == max(1, min(count, length))
+    lengths = [len(p) for p in parts]
     assert max(lengths) - min(lengths) <= 1
     assert min(lengths) > 0 or length == 0
 

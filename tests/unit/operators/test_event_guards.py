@@ -37,7 +37,7 @@ def committing(monkeypatch: pytest.MonkeyPatch) -> CommitOperator:
     """A commit task whose commit is made, with nothing around it that could fail."""
     one = parse_connector(MINIMAL)
     plan_ = SimpleNamespace(is_replay=False, positions=(), dead_letters=None)
-    committer = SimpleNamespace(commit=always("the report"), landed=None)
+    committer = SimpleNamespace(commit=always("the report"), so_far=None)
     report = SimpleNamespace(lines=list, to_json=lambda: {"commit": "made"})
     monkeypatch.setattr(commit, "pulled", always((plan_, one, None, {})))
     monkeypatch.setattr(commit, "announced_slices", always([]))

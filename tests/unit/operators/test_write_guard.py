@@ -1,5 +1,6 @@
 """The outer guard ends a driver that hangs, and leaves one alone that goes on."""
 
+import select
 import signal
 import threading
 from types import SimpleNamespace
@@ -24,10 +25,15 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, 0.1)
 
 
+def hang() -> None:
+    """Hang in a call that may be interrupted at any moment; a lock may not, while it is restored."""
+    select.select([], [], [], 30)
+
+
 @pytest.mark.parametrize("begun", ["p/0", None])
 def test_guard_ends_a_call_that_hangs(begun: str | None) -> None:
     with pytest.raises(GuardExpired), write_guard(1, lambda: begun):
-        threading.Event().wait(30)
+        hang()
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
@@ -35,8 +41,8 @@ def test_guard_ends_a_call_that_hangs(begun: str | None) -> None:
 def test_guard_expires_again_where_a_library_lost_it() -> None:
     with pytest.raises(GuardExpired), write_guard(1, lambda: "p/0"):
         with pytest.raises(GuardExpired):
-            threading.Event().wait(30)
-        threading.Event().wait(30)
+            hang()
+        hang()
 
 
 def test_guard_counts_anew_from_each_slice() -> None:

@@ -7,9 +7,9 @@ import pytest
 from floe.model.decisions import Decisions
 from floe.model.positions import Position
 from floe.model.ranges import TopicPartition
-from floe.planning.start_policy import ResolvedDeadLetters
+from floe.planning.start_policy import ResolvedPositions
 from tests.support.partitions import is_behind, log, position
-from tests.support.runs.start_positions import ALL_LOSSES, RECOVER, refused, settle
+from tests.support.runs.start_positions import ALL_LOSSES, RECOVER, refused, resolve
 
 ADOPT = Decisions(reset_topics=frozenset({"pizzas"}))
 
@@ -30,27 +30,27 @@ def test_topic_recreated_after_losing_positions_is_named_so() -> None:
         **deleted,
     )
     refused("was re-created", decisions=RECOVER, **deleted)
-    settled = settle(decisions=ADOPT, offset_reset="latest", **deleted)
-    assert settled.positions == (position(4, since=4),)
-    assert settled.notes == ("pizzas-0: the new topic T1 is read from its log start 4",)
+    resolved = resolve(decisions=ADOPT, offset_reset="latest", **deleted)
+    assert resolved.positions == (position(4, since=4),)
+    assert resolved.notes == ("pizzas-0: the new topic T1 is read from its log start 4",)
 
 
 @pytest.mark.parametrize("reset_topics", ["pizzas", "*"])
 def test_reset_topic_is_read_from_log_start_as_new_generation(reset_topics: str) -> None:
     before = position(50, backlogs=is_behind(a=10, b=20), lost=(2, 3))
-    settled = settle(
+    resolved = resolve(
         before, logs=[log(start=7, topic_id="T2")], decisions=Decisions(reset_topics=frozenset({reset_topics}))
     )
-    assert settled.positions == (position(7, since=7, topic_id="T2"),)
-    assert settled.replaced == (before,)
-    (note,) = settled.notes
+    assert resolved.positions == (position(7, since=7, topic_id="T2"),)
+    assert resolved.replaced == (before,)
+    (note,) = resolved.notes
     assert "topic id T2 replaces T1, which was read up to 50" in note
     assert "the backlog of a, b is lost" in note
 
 
 def test_reset_topic_starting_at_old_position_is_new_generation() -> None:
-    settled = settle(position(7), logs=[log(start=7, topic_id="T2")], decisions=ADOPT)
-    assert settled.positions == (position(7, since=7, topic_id="T2"),)
+    resolved = resolve(position(7), logs=[log(start=7, topic_id="T2")], decisions=ADOPT)
+    assert resolved.positions == (position(7, since=7, topic_id="T2"),)
 
 
 def test_a_position_past_the_log_is_refused() -> None:
@@ -64,10 +64,10 @@ def test_a_position_past_the_log_is_refused() -> None:
 
 def test_reset_shortened_log_continues_at_end_with_backlogs() -> None:
     before = position(50, backlogs=is_behind(a=10, b=45))
-    settled = settle(before, logs=[log(end=40)], decisions=ADOPT)
-    assert settled.positions == (position(40, since=40, backlogs=is_behind(a=10)),)
-    assert settled.replaced == (before,)
-    assert settled.notes == ("pizzas-0: the log ends at 40, below 50; reading continues at 40",)
+    resolved = resolve(before, logs=[log(end=40)], decisions=ADOPT)
+    assert resolved.positions == (position(40, since=40, backlogs=is_behind(a=10)),)
+    assert resolved.replaced == (before,)
+    assert resolved.notes == ("pizzas-0: the log ends at 40, below 50; reading continues at 40",)
 
 
 def test_another_cluster_is_refused() -> None:
@@ -80,13 +80,13 @@ def test_another_cluster_is_refused() -> None:
 
 
 def test_reset_cluster_with_same_topic_continues_at_position() -> None:
-    settled = settle(position(5, backlogs=is_behind(a=4)), cluster_id="C2", decisions=ADOPT)
-    assert settled.positions == (position(5, cluster_id="C2", backlogs=is_behind(a=4)),)
+    resolved = resolve(position(5, backlogs=is_behind(a=4)), cluster_id="C2", decisions=ADOPT)
+    assert resolved.positions == (position(5, cluster_id="C2", backlogs=is_behind(a=4)),)
 
 
 def test_an_adopted_cluster_with_another_topic_begins_anew() -> None:
-    settled = settle(position(5), logs=[log(start=1, topic_id="T9")], cluster_id="C2", decisions=ADOPT)
-    assert settled.positions == (position(1, since=1, topic_id="T9", cluster_id="C2"),)
+    resolved = resolve(position(5), logs=[log(start=1, topic_id="T9")], cluster_id="C2", decisions=ADOPT)
+    assert resolved.positions == (position(1, since=1, topic_id="T9", cluster_id="C2"),)
 
 
 def test_a_partition_that_vanished_is_refused() -> None:
@@ -96,9 +96,9 @@ def test_a_partition_that_vanished_is_refused() -> None:
 def test_vanished_partition_is_ignored_once_topic_is_reset() -> None:
     both = (position(5), position(9, 1))
     new = [log(topic_id="T2")]
-    settled = settle(*both, logs=new, decisions=ADOPT)
-    assert settled.positions == (position(0, since=0, topic_id="T2"),)
-    assert settle(*settled.positions, both[1], logs=new) == ResolvedDeadLetters(settled.positions)
+    resolved = resolve(*both, logs=new, decisions=ADOPT)
+    assert resolved.positions == (position(0, since=0, topic_id="T2"),)
+    assert resolve(*resolved.positions, both[1], logs=new) == ResolvedPositions(resolved.positions)
 
 
 def test_vanished_partition_of_reset_generation_is_refused() -> None:

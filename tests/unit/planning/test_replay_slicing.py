@@ -12,10 +12,10 @@ from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ranges import OffsetRange
 from floe.planning.replay_request import Overlap
-from floe.planning.slicing import Forecast, cut, forecast, net_of
+from floe.planning.slicing import Forecast, cut, forecast, new_offsets_of
 
 
-def slice_(partition: int, start: int, end: int) -> OffsetRange:
+def range_of(partition: int, start: int, end: int) -> OffsetRange:
     return OffsetRange("pizzas", "id", partition, start, end)
 
 
@@ -24,29 +24,29 @@ def whole(*ranges: OffsetRange) -> dict[OffsetRange, Intervals]:
 
 
 def test_ranges_are_cut_in_order_and_slices_are_filled() -> None:
-    ranges = [slice_(0, 0, 100), slice_(1, 0, 50)]
+    ranges = [range_of(0, 0, 100), range_of(1, 0, 50)]
     assert cut(ranges, [whole(*ranges)], 60) == (
-        (slice_(0, 0, 60),),
-        (slice_(0, 60, 100), slice_(1, 0, 20)),
-        (slice_(1, 20, 50),),
+        (range_of(0, 0, 60),),
+        (range_of(0, 60, 100), range_of(1, 0, 20)),
+        (range_of(1, 20, 50),),
     )
 
 
 def test_without_a_limit_all_is_one_slice() -> None:
-    ranges = [slice_(0, 0, 100), slice_(1, 0, 50)]
-    assert cut(ranges, [whole(*ranges)], None) == ((slice_(0, 0, 100), slice_(1, 0, 50)),)
+    ranges = [range_of(0, 0, 100), range_of(1, 0, 50)]
+    assert cut(ranges, [whole(*ranges)], None) == ((range_of(0, 0, 100), range_of(1, 0, 50)),)
 
 
 def test_offsets_in_every_table_are_not_read_again() -> None:
-    r = slice_(0, 0, 1000)
+    r = range_of(0, 0, 1000)
     new_ranges = [{r: Intervals.of([(10, 20)])}, {r: Intervals.of([(15, 30), (900, 910)])}]
-    assert cut([r], new_ranges, 100) == ((slice_(0, 10, 30),), (slice_(0, 900, 910),))
-    assert cut([r], new_ranges, None) == ((slice_(0, 10, 910),),)
+    assert cut([r], new_ranges, 100) == ((range_of(0, 10, 30),), (range_of(0, 900, 910),))
+    assert cut([r], new_ranges, None) == ((range_of(0, 10, 910),),)
     assert cut([r], [{r: Intervals()}], 100) == ()
 
 
 def test_replay_of_too_many_slices_is_refused_early() -> None:
-    r = slice_(0, 0, 10**15)
+    r = range_of(0, 0, 10**15)
     with pytest.raises(PlanRefused, match=r"more than 1000 slices of 3 records.*raise max_records"):
         cut([r], [whole(r)], 3)
     assert len(cut([r], [whole(r)], 10**12)) == 1000
@@ -57,7 +57,7 @@ spans = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=6).
 
 @given(st.lists(st.lists(spans, min_size=3, max_size=3), min_size=1, max_size=3), st.integers(1, 70) | st.none())
 def test_slices_have_wanted_offsets_once_within_limit(tables: list[list[Intervals]], limit: int | None) -> None:
-    ranges = [slice_(p, 0, 60) for p in range(3)]
+    ranges = [range_of(p, 0, 60) for p in range(3)]
     new_ranges = [dict(zip(ranges, table, strict=True)) for table in tables]
     slices = cut(ranges, new_ranges, limit)
     for range_parts in slices:
@@ -77,24 +77,24 @@ def ledger(held: dict[str, Intervals]) -> Ledger:
 
 
 def test_skip_omits_written_offsets_and_append_does_not() -> None:
-    r = slice_(0, 0, 100)
+    r = range_of(0, 0, 100)
     held = ledger({"R": Intervals.of([(20, 40)])})
-    assert net_of("db.t", held, [r], "R", Overlap.SKIP) == {r: Intervals.of([(0, 20), (40, 100)])}
-    assert net_of("db.t", held, [r], "R", Overlap.APPEND) == whole(r)
-    assert net_of("db.t", None, [r], "R", Overlap.SKIP) == whole(r)
+    assert new_offsets_of("db.t", held, [r], "R", Overlap.SKIP) == {r: Intervals.of([(0, 20), (40, 100)])}
+    assert new_offsets_of("db.t", held, [r], "R", Overlap.APPEND) == whole(r)
+    assert new_offsets_of("db.t", None, [r], "R", Overlap.SKIP) == whole(r)
 
 
 def test_skip_over_offsets_of_another_route_is_refused() -> None:
     held = ledger({"old": Intervals.of([(20, 40), (60, 70)]), "R": Intervals.of([(70, 90)])})
     with pytest.raises(PlanRefused, match=r"'db\.t' contains the offsets \[20, 40\), \[60, 65\) of pizzas-0.*append"):
-        net_of("db.t", held, [slice_(0, 0, 65)], "R", Overlap.SKIP)
-    for r in (slice_(0, 0, 20), slice_(0, 40, 60), slice_(0, 70, 100)):
-        assert net_of("db.t", held, [r], "R", Overlap.SKIP)
-    assert net_of("db.t", held, [slice_(0, 0, 65)], "R", Overlap.APPEND)
+        new_offsets_of("db.t", held, [range_of(0, 0, 65)], "R", Overlap.SKIP)
+    for r in (range_of(0, 0, 20), range_of(0, 40, 60), range_of(0, 70, 100)):
+        assert new_offsets_of("db.t", held, [r], "R", Overlap.SKIP)
+    assert new_offsets_of("db.t", held, [range_of(0, 0, 65)], "R", Overlap.APPEND)
 
 
 def test_forecast_reports_read_written_and_new_per_table() -> None:
-    r = slice_(0, 0, 100)
+    r = range_of(0, 0, 100)
     new_ranges = {"db.a": {r: Intervals.of([(10, 30)])}, "db.b": {r: Intervals.of([(0, 5)])}}
     slices = cut([r], list(new_ranges.values()), 10)
     assert forecast([r], slices, new_ranges, {"db.a": {r: 80}}) == (

@@ -124,17 +124,17 @@ LAGS = st.dictionaries(st.integers(0, 9).map(lambda p: TopicPartition("t", p)), 
 
 @given(LAGS, st.none() | st.integers(0, 200))
 def test_shares_use_whole_limit_and_none_exceeds_its_lag(lags: dict[TopicPartition, int], limit: int | None) -> None:
-    all_table_files = fair_shares(lags, limit)
-    assert all_table_files.keys() == lags.keys()
-    assert all(0 <= all_table_files[tp] <= lag for tp, lag in lags.items())
-    assert sum(all_table_files.values()) == min(sum(lags.values()), sum(lags.values()) if limit is None else limit)
+    shares = fair_shares(lags, limit)
+    assert shares.keys() == lags.keys()
+    assert all(0 <= shares[tp] <= lag for tp, lag in lags.items())
+    assert sum(shares.values()) == min(sum(lags.values()), sum(lags.values()) if limit is None else limit)
 
 
 @given(LAGS, st.integers(0, 200))
 def test_share_below_lag_equals_others_within_one_offset(lags: dict[TopicPartition, int], limit: int) -> None:
-    all_table_files = fair_shares(lags, limit)
-    cut = [table_files for tp, table_files in all_table_files.items() if table_files < lags[tp]]
-    assert all(table_files <= min(cut) + 1 for table_files in all_table_files.values()) if cut else True
+    shares = fair_shares(lags, limit)
+    cut = [share for tp, share in shares.items() if share < lags[tp]]
+    assert all(share <= min(cut) + 1 for share in shares.values()) if cut else True
 
 
 @given(LAGS, st.integers(0, 200))

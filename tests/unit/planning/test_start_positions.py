@@ -5,9 +5,9 @@ import pytest
 from floe.model.decisions import Decisions, Rollback
 from floe.model.positions import Position
 from floe.model.ranges import PartitionLog, TopicPartition
-from floe.planning.start_policy import ResolvedDeadLetters
+from floe.planning.start_policy import ResolvedPositions
 from tests.support.partitions import is_behind, log, position
-from tests.support.runs.start_positions import ALL_LOSSES, P0, RECOVER, refused, settle
+from tests.support.runs.start_positions import ALL_LOSSES, P0, RECOVER, refused, resolve
 
 FOREIGN = Position(P0, 17, "written by hand")
 
@@ -18,45 +18,45 @@ EVERYTHING = Decisions(True, ALL_LOSSES, frozenset({"*"}), frozenset("ab"), {"a"
 @pytest.mark.parametrize("decisions", [None, Decisions(), EVERYTHING])
 def test_position_inside_log_continues_whatever_was_decided(decisions: Decisions | None) -> None:
     for offset in (0, 50, 100):
-        assert settle(position(offset), decisions=decisions) == ResolvedDeadLetters((position(offset),))
+        assert resolve(position(offset), decisions=decisions) == ResolvedPositions((position(offset),))
 
 
 def test_a_position_at_the_log_start_has_lost_nothing() -> None:
-    assert settle(position(8), logs=[log(start=8)]) == ResolvedDeadLetters((position(8),))
+    assert resolve(position(8), logs=[log(start=8)]) == ResolvedPositions((position(8),))
 
 
 def test_a_debt_inside_the_log_is_carried_on() -> None:
     behind = position(50, backlogs=is_behind(a=10, b=49))
-    assert settle(behind, logs=[log(start=10)]) == ResolvedDeadLetters((behind,))
+    assert resolve(behind, logs=[log(start=10)]) == ResolvedPositions((behind,))
 
 
 def test_a_debt_that_begins_at_the_position_is_none() -> None:
     behind = position(50, backlogs=is_behind(a=50, b=20))
-    assert settle(behind) == ResolvedDeadLetters((position(50, backlogs=is_behind(b=20)),), replaced=(behind,))
+    assert resolve(behind) == ResolvedPositions((position(50, backlogs=is_behind(b=20)),), replaced=(behind,))
 
 
 def test_a_changed_routing_counts_from_the_position_on() -> None:
     before = position(40)
-    assert settle(before, routing={"pizzas": "R2"}) == ResolvedDeadLetters(
+    assert resolve(before, routing={"pizzas": "R2"}) == ResolvedPositions(
         (position(40, routing="R2", since=40),), replaced=(before,)
     )
 
 
 def test_positions_of_other_topics_are_ignored() -> None:
-    assert settle(position(5), position(9, topic="elsewhere")) == ResolvedDeadLetters((position(5),))
+    assert resolve(position(5), position(9, topic="elsewhere")) == ResolvedPositions((position(5),))
 
 
 def test_added_partition_begins_at_log_start_whatever_reset_says() -> None:
     logs = [log(0), log(1, start=2)]
-    settled = settle(position(5), logs=logs, contained_ids=lambda _: frozenset({"T1"}), offset_reset="latest")
-    assert settled == ResolvedDeadLetters((position(5), position(2, 1, since=2)))
+    resolved = resolve(position(5), logs=logs, contained_ids=lambda _: frozenset({"T1"}), offset_reset="latest")
+    assert resolved == ResolvedPositions((position(5), position(2, 1, since=2)))
 
 
 @pytest.mark.parametrize(("reset", "offset"), [("earliest", 7), ("latest", 100)])
 @pytest.mark.parametrize("decisions", [None, EVERYTHING])
 def test_new_connector_begins_at_reset_and_keeps_since(reset: str, offset: int, decisions: Decisions | None) -> None:
-    settled = settle(logs=[log(start=7)], offset_reset=reset, decisions=decisions)
-    assert settled == ResolvedDeadLetters((position(offset, since=offset),))
+    resolved = resolve(logs=[log(start=7)], offset_reset=reset, decisions=decisions)
+    assert resolved == ResolvedPositions((position(offset, since=offset),))
 
 
 def test_tables_are_asked_only_for_topics_without_position_once() -> None:
@@ -65,7 +65,9 @@ def test_tables_are_asked_only_for_topics_without_position_once() -> None:
     def contained_ids(topic: str) -> None:
         asked.append(topic)
 
-    settle(position(5), logs=[log(0), log(1), *(log(p, topic="drinks") for p in range(5))], contained_ids=contained_ids)
+    resolve(
+        position(5), logs=[log(0), log(1), *(log(p, topic="drinks") for p in range(5))], contained_ids=contained_ids
+    )
     assert asked == ["drinks"]
 
 
@@ -73,9 +75,9 @@ def test_ledgers_are_asked_for_copies_only_to_recover() -> None:
     def copies(_: PartitionLog) -> Position:
         raise AssertionError
 
-    settle(logs=[log()], copies=copies)
-    settle(position(5), logs=[log(0), log(1)], copies=copies)
-    settle(position(5), copies=copies, decisions=RECOVER)
+    resolve(logs=[log()], copies=copies)
+    resolve(position(5), logs=[log(0), log(1)], copies=copies)
+    resolve(position(5), copies=copies, decisions=RECOVER)
 
 
 @pytest.mark.parametrize("held", [frozenset({"T1"}), frozenset({"T0", "T1"}), frozenset()])
@@ -98,14 +100,14 @@ def test_position_that_another_tool_wrote_is_refused(metadata: str) -> None:
 @pytest.mark.parametrize("positions", [(), (FOREIGN,)])
 def test_recover_puts_the_copy_of_the_ledgers_back(positions: tuple[Position, ...]) -> None:
     copy = position(60, backlogs=is_behind(a=50))
-    settled = settle(
+    resolved = resolve(
         *positions,
         decisions=RECOVER,
         contained_ids=lambda _: frozenset({"T1"}),
         copies=lambda _: copy,
         logs=[log(start=9)],
     )
-    assert settled == ResolvedDeadLetters(
+    assert resolved == ResolvedPositions(
         (copy,), replaced=positions, notes=("pizzas-0: recovered at 60 from the tables",)
     )
 
@@ -113,15 +115,15 @@ def test_recover_puts_the_copy_of_the_ledgers_back(positions: tuple[Position, ..
 def test_a_copy_below_the_log_start_is_a_loss_to_accept() -> None:
     lost = {"contained_ids": lambda _: frozenset({"T1"}), "copies": lambda _: position(6), "logs": [log(start=9)]}
     refused(r"pizzas-0 lost the offsets \[6, 9\).*`accept_loss`", decisions=RECOVER, **lost)
-    settled = settle(decisions=Decisions(recover=True, accept_loss=ALL_LOSSES), **lost)
-    assert settled.positions == (position(9, since=9, lost=(6, 9)),)
-    assert settled.notes[1] == "pizzas-0: the offsets [6, 9) (3) are lost; the loss was accepted"
+    resolved = resolve(decisions=Decisions(recover=True, accept_loss=ALL_LOSSES), **lost)
+    assert resolved.positions == (position(9, since=9, lost=(6, 9)),)
+    assert resolved.notes[1] == "pizzas-0: the offsets [6, 9) (3) are lost; the loss was accepted"
 
 
 def test_recovery_without_copy_begins_at_log_start() -> None:
     held = {"contained_ids": lambda _: frozenset({"T1"}), "logs": [log(start=9)], "offset_reset": "latest"}
-    assert settle(decisions=RECOVER, **held).positions == (position(9, since=9),)
-    assert settle(FOREIGN, decisions=RECOVER, **held) == ResolvedDeadLetters(
+    assert resolve(decisions=RECOVER, **held).positions == (position(9, since=9),)
+    assert resolve(FOREIGN, decisions=RECOVER, **held) == ResolvedPositions(
         (position(9, since=9),), replaced=(FOREIGN,)
     )
 
@@ -129,8 +131,8 @@ def test_recovery_without_copy_begins_at_log_start() -> None:
 def test_a_copy_of_another_routing_counts_from_its_offset_on() -> None:
     """Else a ledger would close over offsets between, which were not read for its table."""
     copy = position(60, routing="R0", since=3)
-    settled = settle(FOREIGN, decisions=RECOVER, copies=lambda _: copy)
-    assert settled.positions == (position(60, since=60),)
+    resolved = resolve(FOREIGN, decisions=RECOVER, copies=lambda _: copy)
+    assert resolved.positions == (position(60, since=60),)
 
 
 def test_copy_past_shortened_log_needs_reset_topics_to_recover() -> None:
@@ -138,11 +140,11 @@ def test_copy_past_shortened_log_needs_reset_topics_to_recover() -> None:
     copy = position(60)
     past = {"contained_ids": lambda _: frozenset({"T1"}), "copies": lambda _: copy, "logs": [log(end=40)]}
     refused("position 60 of pizzas-0 is past its last stable offset 40", decisions=RECOVER, **past)
-    settled = settle(decisions=Decisions(recover=True, reset_topics=frozenset({"pizzas"})), **past)
-    assert settled.positions == (position(40, since=40),)
-    assert settled.replaced == (copy,)
+    resolved = resolve(decisions=Decisions(recover=True, reset_topics=frozenset({"pizzas"})), **past)
+    assert resolved.positions == (position(40, since=40),)
+    assert resolved.replaced == (copy,)
 
 
 def test_one_lost_partition_of_several_is_put_back_too() -> None:
-    settled = settle(position(5), logs=[log(0), log(1)], decisions=RECOVER, copies=lambda _: position(60, 1))
-    assert settled.positions == (position(5), position(60, 1))
+    resolved = resolve(position(5), logs=[log(0), log(1)], decisions=RECOVER, copies=lambda _: position(60, 1))
+    assert resolved.positions == (position(5), position(60, 1))

@@ -13,13 +13,13 @@ from floe.model.intervals import Intervals
 from floe.model.plan import Plan
 from floe.model.positions import Position
 from floe.model.ranges import TopicPartition
-from floe.planning.start_policy import ResolvedDeadLetters
+from floe.planning.start_policy import ResolvedPositions
 from floe.planning.wanted_offsets import MAX_NAMED, wanted_offsets
 from tests.support.kafka.fake_broker import Broker
 from tests.support.partitions import is_behind, log, position
 from tests.support.runs.live_plans import position as live_position
 from tests.support.runs.live_plans import ranges
-from tests.support.runs.start_positions import P0, refused, settle
+from tests.support.runs.start_positions import P0, refused, resolve
 from tests.support.tables.lake import TABLE, TOPIC
 
 P1, D0 = TopicPartition("pizzas", 1), TopicPartition("drinks", 0)
@@ -91,13 +91,13 @@ def test_all_problems_are_named_up_to_a_limit() -> None:
 # -- skipping ----------------------------------------------------------------------------------------------------------
 
 
-def skipped(*positions: Position, to: int = 60, **how: Any) -> ResolvedDeadLetters:
-    return settle(*positions, skips={P0: to}, **how)
+def skipped(*positions: Position, to: int = 60, **how: Any) -> ResolvedPositions:
+    return resolve(*positions, skips={P0: to}, **how)
 
 
 def test_skipped_offsets_are_lost_on_record() -> None:
     before = position(50)
-    assert skipped(before) == ResolvedDeadLetters(
+    assert skipped(before) == ResolvedPositions(
         (position(60, since=60, lost=(50, 60)),),
         replaced=(before,),
         notes=("pizzas-0: skip_to leaves out the offsets [50, 60) (10), which were not read",),
@@ -110,7 +110,7 @@ def test_skip_adds_to_what_no_snapshot_records_yet() -> None:
 
 
 def test_skip_to_the_present_offset_changes_nothing() -> None:
-    assert skipped(position(60)) == ResolvedDeadLetters((position(60),))
+    assert skipped(position(60)) == ResolvedPositions((position(60),))
 
 
 def test_skip_goes_forward_only() -> None:
@@ -154,8 +154,8 @@ def test_skip_does_not_pass_over_positions_of_others() -> None:
 
 
 def test_new_topic_begins_where_the_run_says() -> None:
-    found = settle(logs=[log(0, 7), log(1)], starts={P0: 40}, offset_reset="latest")
-    assert found == ResolvedDeadLetters(
+    found = resolve(logs=[log(0, 7), log(1)], starts={P0: 40}, offset_reset="latest")
+    assert found == ResolvedPositions(
         (position(40, since=40), position(100, 1, since=100)),
         notes=("pizzas-0: begins at 40, as start_at says; the log begins at 7",),
     )

@@ -25,7 +25,7 @@ def test_open_missing_table_is_created_and_contains_nothing(lake: Lake) -> None:
     found = opened(lake)
     assert lake.load(DEAD_LETTERS).schema().column_names == DEAD_LETTERS_SCHEMA.column_names
     assert [(str(r), new.spans) for r, new in found.new_offsets] == [(f"{TOPIC}-0[0, 100)", ((0, 100),))]
-    assert not found.scan_open_dead_letters
+    assert not found.open_dead_letters
 
 
 def test_open_table_of_others_is_refused(lake: Lake) -> None:

@@ -11,18 +11,19 @@ const MOST_HOLES = 20;
 /** Draw all bars. `replay`: opens the form for a range; null for those who may not. */
 export function holdings({ status, held }, replay) {
   const title = "What the tables contain";
-  if (!held.length) return section(title, null, el("p", { class: "quiet" }, "No table contains an offset of this connector yet."));
+  if (!held.length) return section(title, null, el("p", { class: "quiet" }, "No table contains an offset of this connector yet, or its ledger was not looked up since."));
   const partitions = new Map((status.partitions ?? []).map((one) => [`${one.topic} ${one.partition}`, one]));
-  const bars = held.map((one) => barOf(one, partitions.get(`${one.topic} ${one.partition}`)));
+  const backlogs = new Map((status.backlog ?? []).map((one) => [`${one.table} ${one.topic} ${one.partition}`, one]));
+  const bars = held.map((one) => barOf(one, partitions.get(`${one.topic} ${one.partition}`), backlogs.get(`${one.table} ${one.topic} ${one.partition}`)));
   const holes = bars.filter((bar) => bar.holes.length);
   const byTable = grouped(bars);
   return section(
     title,
-    "Offsets in each table's ledger. A hole is a range that was read and is not in the table.",
+    "Offsets in each table's ledger. A hole is a range that was read and is not in the table. What was read after its last row is none, unless the table is behind.",
     el(
       "ul",
       { class: "legend", "aria-hidden": "true" },
-      [["held", "in the table"], ["hole", "hole"], ["unread", "not read yet"], ["older", "older, not shown"]].map(([kind, text]) => el("li", {}, el("span", { class: `swatch ${kind}` }), text)),
+      [["held", "in the table"], ["hole", "hole"], ["since", "read since its last row"], ["unread", "not read yet"], ["older", "older, not shown"]].map(([kind, text]) => el("li", {}, el("span", { class: `swatch ${kind}` }), text)),
     ),
     el("p", { class: "quiet" }, holes.length ? `${counted(holes.reduce((sum, bar) => sum + bar.holes.length, 0), "hole")} in ${counted(holes.length, "partition")}.` : "No holes."),
     [...byTable].map(([own, some]) => el("div", { class: "bars" }, el("h3", {}, name(own)), el("div", { class: "bar-list", tabindex: 0, role: "group", "aria-label": `Offsets in ${shown(own, 80)}` }, some.map((bar) => draw(bar, replay))))),
@@ -35,8 +36,11 @@ function grouped(bars) {
   return found;
 }
 
-/** Work out what is where. The bar begins at the first span and ends at the log's end. */
-function barOf(held, partition) {
+/**
+ * Work out what is where. The bar begins at the first span and ends at the log's end. Behind the last span, offsets are a
+ * hole only where the table is behind: others had no row for it, or its ledger was looked up before they were committed.
+ */
+function barOf(held, partition, backlog) {
   const spans = held.spans;
   const first = spans[0]?.[0] ?? partition?.log_start ?? 0;
   const last = spans.at(-1)?.[1] ?? first;
@@ -48,13 +52,15 @@ function barOf(held, partition) {
     if (start > at) holes.push([at, start]);
     at = Math.max(at, stop);
   }
-  if (read > at) holes.push([at, read]);
-  return { held, spans, holes, unread: end > read ? [read, end] : null, first, end };
+  const behind = backlog ? Math.min(Math.max(at, backlog.start), read) : read;
+  if (read > behind) holes.push([behind, read]);
+  return { held, spans, holes, since: behind > at ? [at, behind] : null, unread: end > read ? [read, end] : null, first, end };
 }
 
-function describe({ held, spans, holes, unread }) {
+function describe({ held, spans, holes, since, unread }) {
   const parts = [`${counted(spans.reduce((sum, [start, stop]) => sum + stop - start, 0), "offset")} in ${counted(spans.length, "range")}`];
   parts.push(holes.length ? `${counted(holes.length, "hole")}: ${holes.slice(0, MOST_HOLES).map(range).join(" ")}` : "no holes");
+  if (since) parts.push(`read since its last row: ${range(since)}`);
   if (unread) parts.push(`not read yet: ${range(unread)}`);
   if (held.more) parts.push(`${counted(held.more, "older range")} not shown`);
   return parts.join("; ");
@@ -81,6 +87,7 @@ function draw(bar, replay) {
         "svg",
         { viewBox: `0 0 ${WIDE} 16`, preserveAspectRatio: "none", role: "img", "aria-label": `${shown(held.topic, 80)}-${held.partition}: ${text}` },
         bar.spans.map((span) => part("held", span)),
+        bar.since && part("since", bar.since),
         bar.unread && part("unread", bar.unread),
         bar.holes.map((hole) => part("hole", hole)),
       ),
@@ -90,7 +97,7 @@ function draw(bar, replay) {
   );
 }
 
-const WORDS = { held: "in the table", hole: "hole: read, and not in the table", unread: "not read yet" };
+const WORDS = { held: "in the table", hole: "hole: read, and not in the table", since: "read since its last row", unread: "not read yet" };
 
 function holeList({ held, holes }, replay) {
   const columns = [

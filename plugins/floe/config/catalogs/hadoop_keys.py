@@ -6,7 +6,6 @@ from typing import Final
 from floe.config.secrets.detection import is_reference
 
 HADOOP: Final = "iceberg.hadoop."
-CONF_DIR: Final = "iceberg.hadoop-conf-dir"
 _SSL: Final = "fs.s3a.connection.ssl.enabled"
 _ENDPOINT: Final = "fs.s3a.endpoint"
 _PROVIDER: Final = "fs.s3a.aws.credentials.provider"

@@ -115,7 +115,7 @@ SINK: Final = (
         "iceberg.control.group-id",
         Kind.STRING,
         "cg-control-<name>",
-        "The group that Tabular's sink kept the source offsets in: a takeover begins there, a hand-back writes it. It "
+        "The group that Tabular's sink kept the source offsets in: a takeover begins there, the return writes it. It "
         "counts unless `connector.class` is Apache's; the position is in iceberg.connect.group-id.",
     ),
     supported("iceberg.coordinator.transactional.prefix", Kind.STRING, "", "Prefix of all transactional ids."),

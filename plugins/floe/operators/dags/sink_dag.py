@@ -9,12 +9,12 @@ from typing import Any
 from airflow.sdk import DAG, BaseOperator
 from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction, RetryRule
 
-from floe.config import Connector, ConnectorFile
+from floe.config import Connector
 from floe.config.names import REPLAY_SUFFIX
 from floe.config.sections.dag import PLAIN, DagSettings
 from floe.exceptions import Retryable, Terminal
 from floe.operators import task_context
-from floe.operators.commit import CommitOperator, keep_landed
+from floe.operators.commit import CommitOperator, keep_committed
 from floe.operators.dags.assets import outlets_of
 from floe.operators.dags.forms import sink_form
 from floe.operators.dags.links import dag_link, page_link
@@ -33,13 +33,6 @@ COMMIT_RETRIES = 5
 
 _SHOWN_CHARACTERS = 500
 _SHOWN_WARNINGS = 20
-
-
-def dag_of(file: ConnectorFile) -> DAG:
-    """Build the DAG of a connector file, as copies of ``dags/sink.py`` from before ``connector_dags`` ask for it."""
-    from floe.operators.dags.broken_dag import broken_sink_dag  # which takes its tasks' arguments from here
-
-    return broken_sink_dag(file) if file.connector is None else sink_dag(file.connector)
 
 
 def retry_policy() -> ExceptionRetryPolicy:
@@ -93,7 +86,7 @@ def chain(connector: Connector, plan: BaseOperator) -> None:
         retries=max(COMMIT_RETRIES, connector.dag.retries),
         retry_exponential_backoff=True,
         outlets=outlets_of(connector),
-        on_failure_callback=[say_failure, keep_landed],
+        on_failure_callback=[say_failure, keep_committed],
     )
     plan >> write >> commit
     # also directly, so that a failed writer does not keep the commit from what others announced

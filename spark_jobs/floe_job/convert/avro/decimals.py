@@ -13,7 +13,7 @@ from floe_job.convert.avro.byte_strings import read_sizes
 from floe_job.convert.avro.datums import Datums
 from floe_job.convert.avro.reader import beyond, varint
 from floe_job.convert.typed.base import Places
-from floe_job.convert.typed.unscaled import decimals
+from floe_job.convert.typed.unscaled_decimals import decimals
 
 _TOO_LARGE: Final = f"it is a decimal of more than {MAX_DIGITS} digits"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.avro.lockstep import LockstepDecoder
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.avro.schema.connect_schema import UNION

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.envelope.envelopes import Envelope, TextCache, open_envelope, prefixes
 from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.envelope.payload_first import PayloadFirst, cut

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.envelope.payloads import PayloadDecoder
 from floe_job.convert.envelope.schema_parser import connect_schema
 from floe_job.convert.json.parse import parse_value

@@ -19,7 +19,7 @@ from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.envelope.values import DAY_MILLIS, MAX_MILLIS
 from floe_job.convert.typed.base64_text import bytes_column, decode_column
 from floe_job.convert.typed.leaves import Inexact
-from floe_job.convert.typed.unscaled import decimals
+from floe_job.convert.typed.unscaled_decimals import decimals
 
 Convert = Callable[[pa.Array], tuple[pa.Array, Inexact]]
 

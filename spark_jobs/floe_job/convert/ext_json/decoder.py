@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from floe.registry.schema import RegisteredSchema
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.envelope.payloads import PayloadDecoder
 from floe_job.convert.envelope.schema_parser import connect_schema
 from floe_job.convert.ext_json.records import Payloads, cut, open_record

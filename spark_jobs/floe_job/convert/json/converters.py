@@ -8,7 +8,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping
 
 from floe.config.converters.base import ConverterSpec
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import FieldConverter, Parsed
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.json.decoder import JsonDecoder

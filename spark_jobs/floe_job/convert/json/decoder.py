@@ -10,7 +10,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table.name_mapping import NameMapping
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Decoded
 from floe_job.convert.json.columnar import ColumnarReader
 from floe_job.convert.json.fallbacks import NotExact
@@ -51,7 +51,7 @@ MAX_SLOW_ROWS = 8
 MAX_CELLS_AGAIN = 500_000
 """Records times columns that are parsed again for each record that is read separately."""
 
-MAX_RANGE_PARTS = 64
+MAX_PARTS = 64
 
 PARSED_CHUNK = 1024
 """Parsed records that are made into columns at once."""
@@ -115,13 +115,13 @@ class JsonDecoder:
                 self._read_rows(batch, end)
             else:
                 self._read_chunk(batch)
-        return Decoded(self._table(batch.range_parts), tuple(batch.rejected), batch.fast_rows, len(values))
+        return Decoded(self._table(batch.parts), tuple(batch.rejected), batch.fast_rows, len(values))
 
     def _decode_parsed(self, values: ParsedValues) -> Decoded:
         batch = _Batch(values, most=PARSED_CHUNK)
         while batch.position < len(values):
             self._read_rows(batch, batch.end(PARSED_CHUNK))
-        return Decoded(self._table(batch.range_parts), tuple(batch.rejected), 0, len(values))
+        return Decoded(self._table(batch.parts), tuple(batch.rejected), 0, len(values))
 
     def _is_sparse(self, batch: _Batch) -> bool:
         """Return whether the next records fill so few columns that reading by rows is faster.
@@ -152,7 +152,7 @@ class JsonDecoder:
         slow_rows: set[int] = set()
         while True:
             try:
-                slice_ = columnar.read(without(values, slow_rows))
+                chunk = columnar.read(without(values, slow_rows))
                 break
             except NotExact as inexact:
                 row = inexact.row
@@ -169,10 +169,10 @@ class JsonDecoder:
             (rows[row],) = self._read_each(batch, range(place, place + 1))
             if self._columnar is None:  # later records are read against the columns that this one needs
                 end = batch.position + row + 1
-                slice_ = slice_.slice(0, row + 1 - len(rows))
+                chunk = chunk.slice(0, row + 1 - len(rows))
                 break
         batch.fast_rows += end - batch.position - len(rows)
-        for part in self._merged_in_order(slice_, rows):
+        for part in self._merged_in_order(chunk, rows):
             batch.accept(part, batch.position)
         batch.accept(None, end)
 
@@ -203,16 +203,16 @@ class JsonDecoder:
         self._pause = min(self._pause + 1, MAX_PAUSE)
 
     def _merged_in_order(
-        self, slice_: pa.StructArray, slow_rows: Mapping[int, Row | None]
+        self, chunk: pa.StructArray, slow_rows: Mapping[int, Row | None]
     ) -> Iterator[pa.StructArray | None]:
         """Yield the rows of a chunk in order: those of columns, and between them those that were read separately."""
         taken = 0
         for skipped, (row, values) in enumerate(slow_rows.items()):
             if values is not None:
-                yield slice_.slice(taken, row - skipped - taken)
+                yield chunk.slice(taken, row - skipped - taken)
                 yield self._array([values])
                 taken = row - skipped
-        yield slice_.slice(taken)
+        yield chunk.slice(taken)
 
     def _read_rows(self, batch: _Batch, end: int) -> None:
         rows = self._read_each(batch, range(batch.position, end))
@@ -247,12 +247,12 @@ class JsonDecoder:
         fields = list(self._arrow_schema)
         return pa.StructArray.from_arrays(columns_of(rows, fields), fields=fields)
 
-    def _table(self, range_parts: list[pa.StructArray]) -> pa.Table | None:
+    def _table(self, parts: list[pa.StructArray]) -> pa.Table | None:
         if self._arrow_schema is None or self.needs:
             return None
-        batches = [pa.RecordBatch.from_arrays(slice_.flatten(), schema=self._arrow_schema) for slice_ in range_parts]
+        batches = [pa.RecordBatch.from_arrays(part.flatten(), schema=self._arrow_schema) for part in parts]
         table = pa.Table.from_batches(batches, self._arrow_schema)
-        return table.combine_chunks() if len(batches) > MAX_RANGE_PARTS else table
+        return table.combine_chunks() if len(batches) > MAX_PARTS else table
 
 
 @dataclass
@@ -264,16 +264,16 @@ class _Batch:
     position: int = 0
     failing_row: int | None = None
     fast_rows: int = 0
-    range_parts: list[pa.StructArray] = field(default_factory=list)
+    parts: list[pa.StructArray] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
 
     def end(self, chunk: int) -> int:
         end = min(self.position + min(chunk, self.most), len(self.values))
         return end if self.failing_row is None or self.failing_row < self.position else min(end, self.failing_row)
 
-    def accept(self, slice_: pa.StructArray | None, end: int) -> None:
-        if slice_ is not None:
-            self.range_parts.append(slice_)
+    def accept(self, part: pa.StructArray | None, end: int) -> None:
+        if part is not None:
+            self.parts.append(part)
         self.position = end
 
 

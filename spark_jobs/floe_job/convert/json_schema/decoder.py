@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from floe.registry.schema import RegisteredSchema
 from floe_job.connect.schema import ConnectSchema
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.guids import name_of_schema
 from floe_job.convert.json_schema.connect_schema import connect_schema
 from floe_job.convert.json_schema.options import JsonSchemaOptions

@@ -13,7 +13,7 @@ import pyarrow as pa
 from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.json_schema.nodes import ALL, UNIONS, Node, refuse, shown
-from floe_job.convert.typed_json.carried import carried_type
+from floe_job.convert.typed_json.carried_types import carried_type
 from floe_job.convert.typed_json.forms import JsonForms
 from floe_job.convert.typed_json.json_values import JsonValues
 from floe_job.convert.typed_json.typed_columns import Findings, typed_column

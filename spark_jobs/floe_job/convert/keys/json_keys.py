@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import FieldConverter
 from floe_job.convert.json.parse import parse_value
 from floe_job.exceptions import InvalidRecord, Malformed

@@ -8,7 +8,7 @@ from typing import Final
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.plain import BOOLEAN, BYTES, ENCODING, NUMBERS, STRING
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.plain.numbers import NumberReader, read_booleans
 from floe_job.convert.plain.reader import Reader

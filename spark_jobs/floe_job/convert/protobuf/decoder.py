@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.guids import name_of_schema
 from floe_job.convert.protobuf.descriptors import Key, message_of
 from floe_job.convert.protobuf.message_decoder import MessageDecoder

@@ -8,7 +8,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping
 
 from floe_job.convert.base import Parsed
-from floe_job.convert.keys.wrapped import FIELD, WrappedKeys
+from floe_job.convert.keys.wrapped_keys import FIELD, WrappedKeys
 from floe_job.convert.table_field import TableField, schema_of
 from floe_job.convert.typed.base import TypedDecoder
 from floe_job.convert.typed.table import TypedTable

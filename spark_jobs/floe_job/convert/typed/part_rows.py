@@ -14,7 +14,7 @@ from pyiceberg.types import PrimitiveType
 
 from floe.parquet.arrow_shapes import reshape, storage_type
 from floe_job.connect.schema import ConnectSchema
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.typed.base import Places, TypedPart
 from floe_job.convert.typed.columns import Columnar, field_columnar
 from floe_job.convert.typed.leaves import Inexact

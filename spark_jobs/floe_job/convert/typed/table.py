@@ -14,7 +14,7 @@ from pyiceberg.table.name_mapping import NameMapping
 
 from floe_job.connect.debezium import meant
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Decoded
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.json.reserved_fields import Injected

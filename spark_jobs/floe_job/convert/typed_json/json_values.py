@@ -1,4 +1,4 @@
-"""The exact way: values that are parsed already, one by one, into the types of ``floe_job.convert.typed_json.carried``.
+"""The exact way: values that are parsed already, one by one, into the types of ``floe_job.convert.typed_json.carried_types``.
 
 A value must be what its schema says: no text is taken for a number. Of a number, 2.0 is a whole one.
 """
@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from floe_job.connect.arrow import is_decimal
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.convert.typed_json.carried import DecimalForm
+from floe_job.convert.typed_json.carried_types import DecimalForm
 from floe_job.convert.typed_json.forms import JsonForms
 from floe_job.convert.typed_json.scalars import SCALARS, Read, decimal_reader
 from floe_job.convert.typed_json.unions import NOT, Branch

@@ -13,7 +13,7 @@ from floe_job.connect.schema import ConnectSchema
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.json.parse import parse, parse_value
 from floe_job.convert.typed.base import Places
-from floe_job.convert.typed_json.carried import DecimalForm, carried_columns, carried_type, children
+from floe_job.convert.typed_json.carried_types import DecimalForm, carried_columns, carried_type, children
 from floe_job.convert.typed_json.forms import JsonForms
 from floe_job.convert.typed_json.json_values import JsonValues
 from floe_job.convert.typed_json.null_texts import PackedText

@@ -1,4 +1,4 @@
-"""Single values of JSON, one by one, into the types of ``floe_job.convert.typed_json.carried``."""
+"""Single values of JSON, one by one, into the types of ``floe_job.convert.typed_json.carried_types``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from floe_job.connect.arrow import MAX_DIGITS, scale_of
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.typed.base64_text import decode_text
-from floe_job.convert.typed_json.carried import DecimalForm
+from floe_job.convert.typed_json.carried_types import DecimalForm
 from floe_job.exceptions import Unconvertible
 from floe_job.types.coercion_error import refuse
 from floe_job.types.number_tokens import Literal, decimal_of_text

@@ -9,7 +9,7 @@ from floe.config.transforms.confluent.extract_topic import ExtractTopic
 from floe_job.convert.typed.whole.values import TypedColumns
 from floe_job.source.messages import Headers
 from floe_job.transform.batch import ParsedBatch
-from floe_job.transform.required import shown
+from floe_job.transform.requirements import shown
 from floe_job.types.typed_values import Meant
 
 _MISSING = object()

@@ -29,6 +29,6 @@ class Tombstones:
         if self._behavior == "warn":
             _log.warning(
                 "%d tombstones of partition %d of topic %s are left out, the first at offset %d",
-                *(len(rows), batch.partition, batch.source.slice_.range.topic, batch.offsets[rows[0]]),
+                *(len(rows), batch.partition, batch.source.part.range.topic, batch.offsets[rows[0]]),
             )
         return batch.filter((~is_tombstone).tolist())

@@ -8,9 +8,9 @@ from typing import Any, Final
 from floe.config.transforms.debezium.reference import Reference
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
+from floe_job.transform.debezium.event_parts import locate, value_in
 from floe_job.transform.debezium.header_bytes import header_bytes
-from floe_job.transform.debezium.located import locate, value_in
-from floe_job.transform.required import required_struct, shown
+from floe_job.transform.requirements import required_struct, shown
 
 _PLAIN: Final[dict[type, Kind]] = {str: Kind.STRING, bool: Kind.BOOLEAN, int: Kind.INT64, type(None): Kind.STRING}
 

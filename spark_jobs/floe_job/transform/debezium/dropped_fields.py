@@ -15,7 +15,7 @@ from floe_job.source.messages import Headers
 from floe_job.transform.changed_records import ChangedRecords
 from floe_job.transform.debezium.outcome import Outcome
 from floe_job.transform.kafka.replace_field import ReplaceFieldChange
-from floe_job.transform.required import required_struct, shown
+from floe_job.transform.requirements import required_struct, shown
 
 
 def dropped_names(options: NewRecordState, headers: Headers) -> list[Any]:

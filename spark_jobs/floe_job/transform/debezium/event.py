@@ -8,11 +8,11 @@ from floe.config.transforms.debezium.deletes import Deletes
 from floe.config.transforms.debezium.new_record_state import NewRecordState
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
+from floe_job.transform.debezium.event_parts import locate
 from floe_job.transform.debezium.header_bytes import header_bytes
-from floe_job.transform.debezium.located import locate
 from floe_job.transform.debezium.outcome import AFTER, BEFORE, DELETED, Outcome
 from floe_job.transform.debezium.rows import Rows, routed
-from floe_job.transform.required import required_struct
+from floe_job.transform.requirements import required_struct
 from floe_job.transform.struct_fields import default_of
 
 SUFFIX = ".Envelope"

@@ -21,7 +21,7 @@ from floe_job.transform.documents.bson import Kind as BsonKind
 from floe_job.transform.documents.schema import DocumentSchemas
 from floe_job.transform.documents.values import struct_of
 from floe_job.transform.kafka.flatten import FlattenChange
-from floe_job.transform.required import required_struct
+from floe_job.transform.requirements import required_struct
 
 MAX_KNOWN = 1000
 """Schemas that are kept, so that records of one schema have one."""

@@ -8,11 +8,11 @@ from floe.config.transforms.debezium.deletes import Deletes
 from floe.config.transforms.debezium.new_record_state import NewRecordState
 from floe_job.connect.schema import ABSENT
 from floe_job.exceptions import TransformRefused
+from floe_job.transform.debezium.event_parts import value_in
 from floe_job.transform.debezium.header_bytes import header_bytes
-from floe_job.transform.debezium.located import value_in
 from floe_job.transform.debezium.outcome import AFTER, BEFORE, DELETED, OP, SOURCE, Outcome
 from floe_job.transform.debezium.rows import routed
-from floe_job.transform.required import shown
+from floe_job.transform.requirements import shown
 
 
 def is_plain_event(value: Any) -> bool:

@@ -9,9 +9,9 @@ from floe.config.transforms.debezium.deletes import Deletes
 from floe.config.transforms.debezium.new_record_state import NewRecordState
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
-from floe_job.transform.debezium.located import Located, locate
+from floe_job.transform.debezium.event_parts import EventPart, locate
 from floe_job.transform.debezium.outcome import DELETED, OP
-from floe_job.transform.required import required_struct, shown
+from floe_job.transform.requirements import required_struct, shown
 from floe_job.transform.struct_fields import defaults_of, filled, in_java, struct_like
 
 _NESTED: Final = (Kind.STRUCT, Kind.MAP)
@@ -32,8 +32,8 @@ class Rows:
     schema: ConnectSchema
     names: tuple[str, ...]
     flag: str | None
-    added: tuple[Located, ...]
-    absent: tuple[Located, ...]
+    added: tuple[EventPart, ...]
+    absent: tuple[EventPart, ...]
     defaults: dict[str, Any]
 
     @classmethod

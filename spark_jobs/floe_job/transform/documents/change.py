@@ -8,7 +8,7 @@ from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.documents.bson import Document
 from floe_job.transform.documents.extended_json import parse_document
-from floe_job.transform.required import shown
+from floe_job.transform.requirements import shown
 
 AFTER, BEFORE, UPDATE = "after", "before", "updateDescription"
 UPDATED, REMOVED = "updatedFields", "removedFields"

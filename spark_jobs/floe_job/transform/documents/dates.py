@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-from floe_job.transform.required import shown
+from floe_job.transform.requirements import shown
 
 _DATE: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{0,9}))?)?([Zz]|[+-]\d\d(?::\d\d(?::\d\d)?)?))?",

@@ -18,7 +18,7 @@ from floe_job.convert.json.parse import MAX_DEPTH, too_deep
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.documents.bson import Bson, Document, Kind
 from floe_job.transform.documents.dates import millis_of
-from floe_job.transform.required import shown
+from floe_job.transform.requirements import shown
 from floe_job.types.number_tokens import decimal_of_text
 
 _INT32, _INT64 = 2**31, 2**63

@@ -10,7 +10,7 @@ from floe_job.connect.schema import ConnectSchema, array
 from floe_job.connect.schema import Kind as Type
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.documents.bson import Bson, Document, Kind, is_empty
-from floe_job.transform.required import shown
+from floe_job.transform.requirements import shown
 from floe_job.types.header_texts.hash_order import in_hash_order
 
 PATTERN_NAME: Final = "io.debezium.mongodb.regex"

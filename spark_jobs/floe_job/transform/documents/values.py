@@ -10,7 +10,7 @@ from floe_job.connect.schema import Kind as Type
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.documents.bson import Bson, Document, Kind
 from floe_job.transform.documents.schema import SCALARS, elements_of
-from floe_job.transform.required import shown
+from floe_job.transform.requirements import shown
 from floe_job.types.typed_values import Moment
 
 _MAX_MILLIS: Final = (2**63 - 1) // 1000

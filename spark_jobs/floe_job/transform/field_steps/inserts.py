@@ -46,7 +46,7 @@ def _topic(records: Records) -> _Made:
 
 
 def _partition(records: Records) -> _Made:
-    return pa.repeat(pa.scalar(records.slice_.range.tp.partition, pa.int32()), len(records)), None
+    return pa.repeat(pa.scalar(records.part.range.tp.partition, pa.int32()), len(records)), None
 
 
 def _offsets(records: Records) -> _Made:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Converters, Decoded, TableConverter
 from floe_job.source.record_batch import Records
 from floe_job.transform.batch import ParsedBatch

@@ -10,7 +10,7 @@ import pyarrow as pa
 from floe.config.transforms.iceberg.copy_value import CopyValue
 from floe_job.connect.schema import ConnectSchema
 from floe_job.exceptions import TransformRefused
-from floe_job.transform.required import required_object, required_struct
+from floe_job.transform.requirements import required_object, required_struct
 from floe_job.transform.struct_fields import defaults_of, filled, has_filled, struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 

@@ -15,7 +15,7 @@ from floe_job.transform.changed_records import ChangedRecords
 from floe_job.transform.iceberg import cdc
 from floe_job.transform.iceberg.change_columns import KeyColumns, written
 from floe_job.transform.iceberg.typed_change import DATABASE, OP, SCHEMA, SOURCE, STATES, TABLE, TS, TypedChange
-from floe_job.transform.required import required_object
+from floe_job.transform.requirements import required_object
 
 MAX_KNOWN: Final = 1000
 """Schemas whose change is kept: a topic with more has others compiled again."""

@@ -10,7 +10,7 @@ from floe_job.exceptions import TransformRefused
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.changed_records import ChangedRecords
 from floe_job.transform.iceberg import cdc
-from floe_job.transform.required import required_object
+from floe_job.transform.requirements import required_object
 
 _OPERATIONS: Final = {"update": cdc.UPDATE, "delete": cdc.DELETE}
 _DATA, _METADATA = "data", "metadata"

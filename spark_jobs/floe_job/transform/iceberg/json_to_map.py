@@ -11,7 +11,7 @@ from floe_job.exceptions import Malformed, TransformRefused
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.changed_records import ChangedRecords
 from floe_job.transform.iceberg.json_schema import schema_of, text_map, value_of
-from floe_job.transform.required import shown
+from floe_job.transform.requirements import shown
 
 _STRING: Final = ConnectSchema(Kind.STRING)
 _PAYLOAD: Final = "payload"

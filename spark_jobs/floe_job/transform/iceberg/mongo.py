@@ -13,7 +13,7 @@ from floe_job.transform.documents import change
 from floe_job.transform.documents.bson import Document
 from floe_job.transform.documents.schema import DocumentSchemas
 from floe_job.transform.documents.values import struct_of
-from floe_job.transform.required import required_struct
+from floe_job.transform.requirements import required_struct
 from floe_job.transform.struct_fields import defaults_of, filled
 
 MAX_KNOWN: Final = 1000

@@ -8,7 +8,7 @@ from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.iceberg import cdc
-from floe_job.transform.required import required_struct, shown
+from floe_job.transform.requirements import required_struct, shown
 from floe_job.transform.struct_fields import default_of, defaults_of, filled, in_java, struct_like
 from floe_job.types.typed_values import Moment
 

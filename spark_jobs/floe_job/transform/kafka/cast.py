@@ -16,7 +16,7 @@ from floe_job.exceptions import TransformRefused
 from floe_job.transform.field_steps.conversions import cast_fields
 from floe_job.transform.field_steps.demand import Demands
 from floe_job.transform.kafka.cast_values import CASTS
-from floe_job.transform.required import required_object, required_struct, shown
+from floe_job.transform.requirements import required_object, required_struct, shown
 from floe_job.transform.struct_fields import default_of, defaults_of, filled, has_filled, struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 from floe_job.types.typed_values import Moment

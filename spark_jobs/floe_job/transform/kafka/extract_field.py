@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from floe.config.transforms.kafka.extract_field import ExtractField
 from floe_job.connect.schema import ConnectSchema
 from floe_job.exceptions import TransformRefused
-from floe_job.transform.required import required_object, required_struct, shown
+from floe_job.transform.requirements import required_object, required_struct, shown
 from floe_job.transform.struct_fields import defaults_of
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 

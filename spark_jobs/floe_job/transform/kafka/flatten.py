@@ -12,7 +12,7 @@ from floe.config.transforms.kafka.flatten import Flatten
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
 from floe_job.convert.json.parse import MAX_DEPTH
 from floe_job.exceptions import TransformRefused
-from floe_job.transform.required import required_object, required_struct, shown
+from floe_job.transform.requirements import required_object, required_struct, shown
 from floe_job.transform.struct_fields import default_of, struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 from floe_job.types.typed_values import Moment

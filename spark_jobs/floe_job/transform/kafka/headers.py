@@ -13,7 +13,7 @@ from floe_job.source.messages import Headers
 from floe_job.source.record_batch import UNREADABLE
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.columns import objects_of, schemas_of
-from floe_job.transform.required import required_object, required_struct, shown
+from floe_job.transform.requirements import required_object, required_struct, shown
 from floe_job.transform.struct_fields import defaults_of, filled, struct_like
 from floe_job.transform.value_change import MAX_KNOWN
 from floe_job.types.header_texts.header_text import header_text

@@ -13,7 +13,7 @@ from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.field_steps.demand import Demands
 from floe_job.transform.field_steps.inserts import inserted
-from floe_job.transform.required import required_object, required_struct
+from floe_job.transform.requirements import required_object, required_struct
 from floe_job.transform.struct_fields import defaults_of, filled, has_filled, struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 from floe_job.types.numbers import LONG_RANGE

@@ -16,7 +16,7 @@ from floe_job.exceptions import TransformRefused
 from floe_job.transform.field_steps.conversions import masked
 from floe_job.transform.field_steps.demand import Demands
 from floe_job.transform.kafka.java_numbers import java_decimal, java_float, java_integer, java_single
-from floe_job.transform.required import required_object, required_struct, shown
+from floe_job.transform.requirements import required_object, required_struct, shown
 from floe_job.transform.struct_fields import defaults_of, filled, has_filled, in_java, struct_column
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 from floe_job.types.number_tokens import HugeInteger, Single

@@ -12,7 +12,7 @@ from floe.config.transforms.kafka.replace_field import ReplaceField
 from floe_job.connect.schema import ABSENT, ConnectSchema
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.field_steps.demand import Demands
-from floe_job.transform.required import required_object, required_struct
+from floe_job.transform.requirements import required_object, required_struct
 from floe_job.transform.struct_fields import defaults_of
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 

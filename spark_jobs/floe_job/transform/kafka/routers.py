@@ -13,7 +13,7 @@ from floe.config.expressions.java_replacement import replaced, split_replacement
 from floe.config.transforms.kafka.routers import Filter, RegexRouter, TimestampRouter
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.batch import ParsedBatch
-from floe_job.transform.required import shown
+from floe_job.transform.requirements import shown
 from floe_job.types.java_dates.simple_date import SimpleDate
 
 MAX_KNOWN: Final = 10_000

@@ -12,7 +12,7 @@ from floe.config.transforms.kafka.schema_metadata import SetSchemaMetadata
 from floe_job.connect import debezium
 from floe_job.connect.schema import ConnectSchema
 from floe_job.exceptions import TransformRefused
-from floe_job.transform.required import required_struct, shown
+from floe_job.transform.requirements import required_struct, shown
 from floe_job.transform.struct_fields import defaults_of, filled, has_filled
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 

@@ -14,7 +14,7 @@ from floe_job.exceptions import TransformRefused
 from floe_job.transform.field_steps.conversions import converted
 from floe_job.transform.field_steps.demand import Demands
 from floe_job.transform.kafka.time_columns import column_of_millis, millis_of_column
-from floe_job.transform.required import required_object, required_struct, shown
+from floe_job.transform.requirements import required_object, required_struct, shown
 from floe_job.transform.struct_fields import defaults_of, filled, has_filled, in_java, struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 from floe_job.types.java_dates.simple_date import SimpleDate

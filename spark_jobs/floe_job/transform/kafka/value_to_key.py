@@ -10,7 +10,7 @@ from floe_job.convert.typed.whole.values import TypedValues
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.columns import objects_of, schemas_of
-from floe_job.transform.required import required_object, required_struct, shown
+from floe_job.transform.requirements import required_object, required_struct, shown
 from floe_job.transform.struct_fields import defaults_of
 from floe_job.transform.value_change import MAX_KNOWN
 

@@ -13,7 +13,7 @@ from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.columns import schemas_of
 from floe_job.transform.kafka_metadata.sources import sources
 from floe_job.transform.record_metadata import RecordMetadata
-from floe_job.transform.required import required_struct
+from floe_job.transform.requirements import required_struct
 from floe_job.transform.struct_fields import defaults_of, filled, struct_like
 from floe_job.transform.value_change import MAX_KNOWN
 

@@ -21,7 +21,7 @@ from floe.config.sections.tables import TableSettings
 from floe.registry.exceptions import UnknownSchema
 from floe.registry.schema import RegisteredSchema
 from floe_job.contract.dead_letter import dead_letters_of
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.contract.task import RouteRules
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.plain.texts import UTF_8, text_reader

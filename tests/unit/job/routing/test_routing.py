@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
 from floe_job.contract.dead_letter import dead_letters_of
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.contract.task import RouteRules
 from floe_job.routing.router import Router
 from floe_job.routing.rules import Routed

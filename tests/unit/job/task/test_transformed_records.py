@@ -120,9 +120,9 @@ def run(task: Task) -> TaskResult:
 
 def test_transformed_records_are_counted_once(task: Task) -> None:
     result = run(task)
-    (slice_,) = result.range_parts
-    assert slice_.counts == RangeCounts(routed=3, dead=2, tombstones=2, filtered_by_transforms=1)
-    assert slice_.counts.total == len(RANGE)
+    (part,) = result.range_parts
+    assert part.counts == RangeCounts(routed=3, dead=2, tombstones=2, filtered_by_transforms=1)
+    assert part.counts.total == len(RANGE)
     assert result.tables["ns.t"].counts == TableCounts(assigned=3, rows=2, dead=1)
     assert result.dead_letters.dead == 3
     assert dict(result.dead_letters.reasons) == {"TransformRefused": 1, "Malformed": 1, "Unconvertible": 1}
@@ -139,24 +139,24 @@ def test_transformed_records_are_the_same_in_small_parts(task: Task, monkeypatch
 def test_masked_fields_of_json_refuse_tombstones_alone(task: Task) -> None:
     chain_ = (transform("ReplaceField$Value", renames="do:mark"), transform("MaskField$Value", fields="mark"))
     result = run(replace(task, routes=replace(task.routes, transforms=chain_)))
-    (slice_,) = result.range_parts
-    assert slice_.counts == RangeCounts(routed=7, dead=1)
+    (part,) = result.range_parts
+    assert part.counts == RangeCounts(routed=7, dead=1)
     assert result.tables["ns.t"].counts == TableCounts(assigned=7, rows=5, dead=2)
     assert dict(result.dead_letters.reasons) == {"TransformRefused": 1, "Malformed": 1, "Unconvertible": 1}
 
 
 def test_transformed_records_of_other_slices_are_filtered(task: Task) -> None:
     catching_up = replace(task, routes=replace(task.routes, rejects_records=False, only=frozenset({"ns.t"})))
-    (slice_,) = run(catching_up).range_parts
-    assert slice_.counts == RangeCounts(routed=3, filtered=2, tombstones=2, filtered_by_transforms=1)
+    (part,) = run(catching_up).range_parts
+    assert part.counts == RangeCounts(routed=3, filtered=2, tombstones=2, filtered_by_transforms=1)
 
 
 def test_transformed_records_redriven_are_those_with_letters(task: Task) -> None:
     log_id = LogId.of(RANGE)
     dead_letters = DeadLetterOffsets.of([(None, log_id, Intervals(((2, 3),))), ("ns.t", log_id, Intervals(((0, 1),)))])
     redriven = replace(task, routes=replace(task.routes, redriven=dead_letters))
-    (slice_,) = run(redriven).range_parts
-    assert slice_.counts == RangeCounts(routed=1, dead=1, filtered=6)
+    (part,) = run(redriven).range_parts
+    assert part.counts == RangeCounts(routed=1, dead=1, filtered=6)
 
 
 def test_transform_refusals_fail_an_intolerant_task(task: Task) -> None:

@@ -22,7 +22,7 @@ from floe.model.intervals import Intervals
 from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange
 from floe.operators import run_log
-from floe.operators.commit import CommitOperator, keep_landed
+from floe.operators.commit import CommitOperator, keep_committed
 from floe.operators.dags.assets import MAX_KEPT, MAX_RANGES, keep_events, outlets_of, raise_events, raise_kept
 from floe.operators.dags.replay_dag import replay_dag
 from floe.operators.dags.sink_dag import sink_dag
@@ -190,8 +190,8 @@ def test_events_of_failed_commit_are_raised_by_the_next_plan(variables: dict[str
 def test_commit_that_landed_nothing_keeps_nothing(variables: dict[str, str]) -> None:
     keep_events(connector(), PLAN, CommitReport(done=False))
     operator = CommitOperator(task_id="commit", connector=connector())
-    keep_landed({"task": operator})  # type: ignore[typeddict-item]
-    keep_landed({"task": object()})  # type: ignore[typeddict-item]
+    keep_committed({"task": operator})  # type: ignore[typeddict-item]
+    keep_committed({"task": object()})  # type: ignore[typeddict-item]
     assert variables == {}
 
 
@@ -225,7 +225,7 @@ def test_variable_that_others_edited_raises_nothing_foreign(variables: dict[str,
 
 def test_commit_keeps_its_events_when_airflow_gives_up() -> None:
     callbacks = sink_dag(connector()).get_task("commit").on_failure_callback
-    assert list(callbacks) == [say_failure, keep_landed]  # type: ignore[arg-type]
+    assert list(callbacks) == [say_failure, keep_committed]  # type: ignore[arg-type]
 
 
 def test_airflow_takes_outlets_from_the_task_that_ran() -> None:

@@ -29,7 +29,6 @@ MAX_SECONDS: Final = 600.0
 MAX_WAIT: Final = 60.0
 """Seconds that a server's Retry-After may ask for."""
 
-_LATER: Final = (429, 503)
 _LATER_IF_READ: Final = (429, 502, 503, 504)
 _READS: Final = ("GET", "HEAD")
 _SHOWN: Final = 300

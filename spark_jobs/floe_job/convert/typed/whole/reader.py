@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Parsed
 from floe_job.convert.json.parse import parse_any
 from floe_job.convert.typed.base import Places, SchemalessPart, TypedBatch, TypedDecoder, TypedPart

@@ -15,7 +15,7 @@ from floe_job.exceptions import TransformRefused
 
 
 @dataclass(frozen=True)
-class Located:
+class EventPart:
     """A part of the events of one schema. ``struct``: what it is in; null where that is null, None for the event itself.
 
     ``is_at_top``: it is beside the struct, as the struct has no such field. ``schema``: optional, as it is to be added.
@@ -46,13 +46,13 @@ class Located:
         return pc.if_else(parent.is_valid(), column, pa.scalar(None, column.type)) if parent.null_count else column
 
 
-def locate(references: Iterable[Reference], schema: ConnectSchema) -> tuple[Located, ...]:
+def locate(references: Iterable[Reference], schema: ConnectSchema) -> tuple[EventPart, ...]:
     """Find what there is of the parts in the events of a schema. Raises TransformRefused for a struct that there is not."""
     found = (_locate(reference, schema) for reference in references)
     return tuple(one for one in found if one is not None)
 
 
-def _locate(reference: Reference, schema: ConnectSchema) -> Located | None:
+def _locate(reference: Reference, schema: ConnectSchema) -> EventPart | None:
     top = dict(schema.fields)
     fields = top
     if reference.struct is not None:
@@ -66,7 +66,7 @@ def _locate(reference: Reference, schema: ConnectSchema) -> Located | None:
     if inner is None:
         return None
     made = replace(inner, optional=True, default=ABSENT)
-    return Located(reference.name, reference.field, reference.struct, is_at_top, made)
+    return EventPart(reference.name, reference.field, reference.struct, is_at_top, made)
 
 
 def value_in(reference: Reference, event: Mapping[str, Any]) -> Any:

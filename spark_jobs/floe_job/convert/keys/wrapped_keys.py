@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from floe_job.connect.schema import struct
-from floe_job.contract.rejected import Rejected
+from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.json.parse import parse_value
 from floe_job.convert.typed.base import SchemalessPart, TypedBatch, TypedDecoder, TypedPart
 from floe_job.exceptions import Malformed
