@@ -67,7 +67,7 @@ test-room: setup-dev room-named ## run the quick tests of one room: make test-ro
 	@$(VENV)/python -m pytest $(room-tests) -m quick --hypothesis-profile=quick -q
 
 test-catalogs: setup-dev ## run all tests of catalogs, on a real one of each type (those that start slowly too)
-	@$(VENV)/python -m pytest tests/contracts/test_catalogs.py tests/integration/catalogs tests/unit/catalogs $(SIDE_BY_SIDE) -m ""
+	@$(VENV)/python -m pytest tests/contracts/test_catalogs.py tests/integration/catalogs tests/integration/stores tests/unit/catalogs $(SIDE_BY_SIDE) -m ""
 
 test-full: setup-dev ## run every test there is, the whole matrix of faults too (before a release)
 	@$(VENV)/python -m pytest $(SIDE_BY_SIDE) -m "" --hypothesis-profile=full --durations=25

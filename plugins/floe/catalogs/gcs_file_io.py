@@ -17,7 +17,7 @@ IMPERSONATED: Final = "gcs.impersonate.service-account"
 """Keys of Java's GCSFileIO, by its names."""
 
 RETRY_SECONDS: Final = 120
-"""How long Arrow's client repeats a request that fails; unless it is told so, a quarter of an hour."""
+"""How long Arrow's client repeats a request that fails; its own default is a quarter of an hour."""
 
 _NO_END: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
