@@ -90,7 +90,7 @@ def check_has_transform(table: str, connector: Connector) -> None:
         return
     reason = "the connector has no KafkaMetadataTransform"
     if any(spec.options.source_columns for spec in connector.transforms):
-        reason = "another transform follows its KafkaMetadataTransform or renames topics, or records are routed by its columns"
+        reason = "another transform follows its KafkaMetadataTransform or renames topics, or its columns route records"
     msg = (
         f"the rows of table {table!r} do not record their source offsets, so none can be replaced: {reason}. {_REMEDY}"
     )
