@@ -14,6 +14,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
 from floe.config.keys.reader import Settings
+from floe.config.sections.routing import Routing
 from floe.config.sections.transforms import TransformSpec, read_transforms, routing_steps, source_columns
 from floe.config.transforms import registry as config
 from floe.config.transforms.options import SourceColumnNames, TransformOptions
@@ -235,6 +236,20 @@ def test_chain_of_columns_needs_no_whole_records() -> None:
     assert not Chain.of([metadata(), steer()]).is_columnar
     conditional = TransformSpec("c", "example.Label", own_transforms.Label(), predicate=has_field("id"))
     assert not Chain.of([conditional]).is_columnar
+
+
+def test_chain_writes_columns_that_route_into_records() -> None:
+    """Records are routed before columns are added to rows: by such a column no record would find its table."""
+    for nested, path in ((False, ("m_topic",)), (True, ("m", "topic"))):
+        chain = Chain([metadata(nested=nested), label()], Routing("field", path))
+        assert not chain.is_columnar
+        assert chain.source_columns == (), "a field of another case may take its place"
+        (found,) = chain.apply(batch_of([{"id": 1}])).values
+        for name in path:
+            found = found[name]
+        assert found == PIECE.range.topic
+    for routing in (Routing("field", ("id",)), Routing("header", header="m_topic"), Routing("key", ("m_topic",))):
+        assert Chain([metadata(), label()], routing).is_columnar
 
 
 def test_chain_changes_routing_where_one_step_may() -> None:

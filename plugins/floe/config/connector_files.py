@@ -21,6 +21,11 @@ from floe.config.worker.defaults import with_defaults
 FOLDER_VARIABLE = "FLOE_CONNECTORS_DIR"
 _SHOWN_PATHS = 5
 _MAX_PARSED = 1000
+_FORMATS = {".properties": "a properties file", ".yaml": "YAML", ".yml": "YAML"}
+_OTHER_FORMAT = (
+    "it is {kind} by its name, and a connector is one JSON object: write the same keys and values as JSON into a file that "
+    "ends in .json"
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,10 @@ def read_file(path: Path, last_good: Identity = UNKNOWN) -> ConnectorFile:
         return _unreadable(path, last_good, error)
     parsed = _parsed(content, path.stem)
     if parsed.connector is None:
-        return _unreadable(path, parsed.identity.or_else(last_good), parsed.failure(*parsed.problems))
+        problems = parsed.problems
+        if issubclass(parsed.failure, MalformedFile) and path.suffix in _FORMATS:
+            problems = (_OTHER_FORMAT.format(kind=_FORMATS[path.suffix]),)
+        return _unreadable(path, parsed.identity.or_else(last_good), parsed.failure(*problems))
     connector, interval_ms = parsed.connector, parsed.connector.commit_interval_ms
     return ConnectorFile(
         path, connector.name, connector, None, interval_ms, given=parsed.given, schedule=connector.schedule

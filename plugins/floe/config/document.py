@@ -12,6 +12,16 @@ MAX_BYTES = 1 << 20
 MAX_KEYS = 5000
 _SHOWN_CHARACTERS = 200
 _MAX_TWICE = 50
+_MOVE = "move it into config or remove it"
+_BESIDE = {
+    "tasks": "remove it, which a worker says of itself",
+    "type": "remove it, which a worker says of itself",
+    "initial_state": "remove it, and set floe.dag.is-paused=true in config for a DAG that begins paused",
+}
+"""What Connect's API answers or takes beside a configuration, and what to do."""
+_KUBERNETES = (
+    "this is an object of Kubernetes: write what is in spec.{part} as the file, with name, and tasks.max for its tasks"
+)
 
 
 class JsonObject(dict[str, object]):
@@ -67,14 +77,15 @@ def given_twice(document: Mapping[str, object]) -> list[str]:
 
 
 def unwrap(document: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
-    """Return the flat map of either shape, including the name, and the problems of the shape."""
+    """Return the flat map of either shape, including the name, and the problems of the shape; no map of another shape."""
     if "config" not in document:
-        return dict(document), []
+        part = _part_of_kubernetes(document)
+        return ({}, [_KUBERNETES.format(part=part)]) if part else (dict(document), [])
     config = document["config"]
     if not isinstance(config, Mapping):
         return dict(document), ["config must be an object of Kafka Connect keys, beside name"]
     problems = [
-        f"{key[:_SHOWN_CHARACTERS]!r} is beside config, where only name is allowed: move it into config or remove it"
+        f"{key[:_SHOWN_CHARACTERS]!r} is beside config, where only name is allowed: {_BESIDE.get(key, _MOVE)}"
         for key in document
         if key not in ("name", "config")
     ]
@@ -85,6 +96,14 @@ def unwrap(document: Mapping[str, object]) -> tuple[dict[str, object], list[str]
             problems.append(f"name is {outside!r} outside and {inside!r} inside config: keep one")
         items["name"] = document["name"]
     return items, problems
+
+
+def _part_of_kubernetes(document: Mapping[str, object]) -> str | None:
+    """Return where an object of Kubernetes has a connector's keys, as Strimzi or Confluent has them; None for others."""
+    spec = document.get("spec")
+    if "kind" not in document or not isinstance(spec, Mapping):
+        return None
+    return next((part for part in ("config", "configs") if isinstance(spec.get(part), Mapping)), None)
 
 
 def claimed_name(document: Mapping[str, object]) -> str | None:

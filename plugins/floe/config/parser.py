@@ -6,6 +6,7 @@ from floe.config.catalogs.connection import AWS_KEY, CATALOG_KEY
 from floe.config.connector import SPARK_CONN_ID, SPARK_CONN_IDS, Connector
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.key_and_header import read_key_converter, read_key_or_header
+from floe.config.converters.plain import NO_FIELDS, has_no_fields
 from floe.config.converters.registry import read_converter
 from floe.config.converters.with_registry import has_registry
 from floe.config.document import given_twice, unwrap
@@ -16,6 +17,7 @@ from floe.config.limits import check_limits
 from floe.config.names import connector_name_problem, plain_problem, topic_problem
 from floe.config.properties import Properties, flatten
 from floe.config.providers.operator_settings import NOTHING, OperatorSettings
+from floe.config.providers.reference import unreplaced
 from floe.config.providers.resolution import Resolved, resolve_at_parse
 from floe.config.registry.connection import KEY as REGISTRY_CONN_ID
 from floe.config.secrets.quoted_secrets import without_secrets
@@ -65,6 +67,8 @@ def parse_connector(
     :raises ConfigError: with all problems found.
     """
     items, problems = unwrap(document)
+    if problems and not items:
+        raise ConfigError(*problems)
     flat, more = flatten(items)
     if default_name is not None:
         flat.setdefault("name", default_name)
@@ -73,7 +77,7 @@ def parse_connector(
     found = Resolved() if narrowed else resolve_at_parse(merged.keys, operator.providers, operator.environ)
     settings = Settings({**merged.keys, **found.values}, worker.named, merged.taken)
     settings.problems += [*worker.problems, *problems, *more, *found.problems]
-    settings.warnings += [*given_twice(document), *merged.warnings]
+    settings.warnings += [*given_twice(document), *merged.warnings, *unreplaced(merged.keys)]
     check_limits(settings)
     _check_cross_keys(settings)
     settings.check_keys()
@@ -112,6 +116,8 @@ def _build(
     topics, topics_regex = read_topics(settings)
     control_topic = _read_control_topic(settings, topics)
     transforms = read_transforms(settings, modules)
+    if has_no_fields(value_converter) and not any(spec.options.makes_fields for spec in transforms):
+        settings.warnings.append(NO_FIELDS)
     is_open = narrowed or renames_topics(transforms)  # tables may name topics that are not the connector's
     expected = () if is_open else topics
     tables = read_tables(settings, expected)

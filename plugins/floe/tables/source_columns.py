@@ -34,7 +34,7 @@ class OriginColumns:
         name = ".".join(table.name())
         check_has_transform(name, connector)
         problems = []
-        for names in source_columns(connector.transforms):
+        for names in source_columns(connector.transforms, connector.routing.field):
             wrong = _problems(table.schema(), names)
             if not wrong:
                 return cls(names.topic, names.partition, names.offset)
@@ -86,11 +86,11 @@ class OriginColumns:
 
 def check_has_transform(table: str, connector: Connector) -> None:
     """Raise TableRefused when the connector writes no such columns."""
-    if source_columns(connector.transforms):
+    if source_columns(connector.transforms, connector.routing.field):
         return
     reason = "the connector has no KafkaMetadataTransform"
     if any(spec.options.source_columns for spec in connector.transforms):
-        reason = "another transform follows its KafkaMetadataTransform, or renames topics"
+        reason = "another transform follows its KafkaMetadataTransform or renames topics, or its columns route records"
     msg = (
         f"the rows of table {table!r} do not record their source offsets, so none can be replaced: {reason}. {_REMEDY}"
     )

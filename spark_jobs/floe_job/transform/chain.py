@@ -62,12 +62,17 @@ PARSED_BYTES = 4 * 1024 * 1024
 class Chain:
     """The transforms in their order: those that see records, and after them the columns that are added to rows."""
 
-    def __init__(self, specs: Sequence[TransformSpec], routing: Routing | None = None) -> None:
-        """Raises ValueError for a transform without code. ``routing``: that of JSON without schemas; None for others."""
-        self._specs = specs
-        whole, self._added = split_chain(specs)
+    def __init__(
+        self, specs: Sequence[TransformSpec], routing: Routing | None = None, *, is_plain_json: bool = True
+    ) -> None:
+        """Raises ValueError for a transform without code. ``routing``: None leaves no transforms of fields to ``field_rows``.
+
+        ``is_plain_json``: whether values are JSON without schemas. Other values are columns before they are routed.
+        """
+        self._specs, self._route_field = specs, "" if routing is None else routing.field
+        whole, self._added = split_chain(specs, self._route_field)
         steps = [_Step.of(spec) for spec in whole]
-        left = 0 if routing is None else _steps_of_fields(steps, whole, routing)
+        left = _steps_of_fields(steps, whole, routing) if routing is not None and is_plain_json else 0
         self._steps = steps[: len(steps) - left]
         self._field_steps = [
             step.transform for step in steps[len(steps) - left :] if isinstance(step.transform, EachValue)
@@ -81,7 +86,7 @@ class Chain:
     @classmethod
     def of_task(cls, routes: RouteRules) -> Chain:
         """Make the chain of a task: transforms of fields may be left to ``field_rows``."""
-        return cls(routes.transforms, routes.routing if routes.value_converter.kind == JSON else None)
+        return cls(routes.transforms, routes.routing, is_plain_json=routes.value_converter.kind == JSON)
 
     @property
     def is_columnar(self) -> bool:
@@ -91,7 +96,7 @@ class Chain:
     @property
     def source_columns(self) -> tuple[SourceColumnNames, ...]:
         """Where rows may have topic, partition and offset of their records."""
-        return source_columns(self._specs)
+        return source_columns(self._specs, self._route_field)
 
     def apply(self, batch: ParsedBatch) -> ParsedBatch:
         """Apply the transforms that see records."""

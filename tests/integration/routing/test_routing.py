@@ -145,6 +145,33 @@ def test_tables_by_topic_get_records_of_no_other(pipeline: MakePipeline) -> None
     assert both.column("id", "db.all") == [1, 2]
 
 
+@pytest.mark.parametrize("field", ["_kafka_metadata_topic", "_kafka_metadata.topic"])
+def test_kafka_metadata_routes_as_in_the_sink(pipeline: MakePipeline, field: str) -> None:
+    """By the topic that the transform writes, over a field of that name that the producer wrote."""
+    first, second = pipeline(), pipeline()
+    both = first.changed(
+        **{
+            "topics": f"{first.topic},{second.topic}",
+            "iceberg.tables": "db.one,db.two",
+            "iceberg.tables.route-field": field,
+            "iceberg.table.db.one.route-regex": first.topic,
+            "iceberg.table.db.two.route-regex": second.topic,
+            "transforms": "meta",
+            "transforms.meta.type": "org.apache.iceberg.connect.transforms.KafkaMetadataTransform",
+            "transforms.meta.nested": str("." in field).lower(),
+        }
+    )
+    forged = {"_kafka_metadata_topic": first.topic, "_kafka_metadata": {"topic": first.topic}}
+    first.produce([{"id": 1}, None])
+    second.produce([{"id": 2}, {"id": 3, **forged}])
+    announced = written(both)
+    assert (counts(announced).routed, counts(announced).tombstones) == (3, 1)
+    assert both.column("id", "db.one") == [1]
+    assert both.column("id", "db.two") == [2, 3]
+    found = both.table("db.two").scan(selected_fields=(field,)).to_arrow().to_pylist()
+    assert [row["_kafka_metadata"]["topic"] if "." in field else row[field] for row in found] == [second.topic] * 2
+
+
 def test_topics_by_expression_are_looked_up_by_each_run(pipeline: MakePipeline, topic: Callable[..., str]) -> None:
     prefix = f"shop{uuid.uuid4().hex[:8]}"
     first = topic(name=f"{prefix}.a")

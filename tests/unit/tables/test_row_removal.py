@@ -24,6 +24,7 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType, StructType
 
+from floe.config import parse_connector
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, Ledger
@@ -34,7 +35,8 @@ from floe.tables import row_removal as module
 from floe.tables.exceptions import TableRefused
 from floe.tables.row_removal import RowRemover, check_no_shared_offsets
 from floe.tables.snapshot_commit import _Append
-from floe.tables.source_columns import OriginColumns
+from floe.tables.source_columns import OriginColumns, check_has_transform
+from tests.support.connectors import MINIMAL
 from tests.support.tables.lake import GROUP, TOPIC, TOPIC_ID, Lake
 
 ORIGIN = Schema(
@@ -44,6 +46,16 @@ ORIGIN = Schema(
     NestedField(4, "k_offset", LongType(), required=False),
 )
 COLUMNS = OriginColumns(("k_topic",), ("k_partition",), ("k_offset",))
+
+
+@pytest.mark.parametrize("field", ["_kafka_metadata_topic", "_kafka_metadata_offset"])
+def test_columns_that_route_do_not_name_sources(field: str) -> None:
+    """They are fields of the record then: one of another case could take their place."""
+    keys = {"transforms": "meta", "transforms.meta.type": "KafkaMetadataTransform"}
+    routed = {"iceberg.tables.route-field": field, "iceberg.table.rpc.pizzas.route-regex": ".*"}
+    check_has_transform("rpc.pizzas", parse_connector({**MINIMAL, **keys}))
+    with pytest.raises(TableRefused, match="or its columns route records"):
+        check_has_transform("rpc.pizzas", parse_connector({**MINIMAL, **keys, **routed}))
 
 
 def slice_(start: int, end: int, partition: int = 0) -> OffsetRange:

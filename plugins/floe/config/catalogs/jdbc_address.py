@@ -16,7 +16,12 @@ START: Final = "jdbc:"
 DATABASES: Final = "jdbc:postgresql://, jdbc:mysql:// or jdbc:sqlite:"
 
 _LOGIN: Final = ("user", "password")
-_MYSQL_TLS: Final = ("useSSL", "requireSSL", "verifyServerCertificate", "sslMode")
+MYSQL_TLS: Final = ("useSSL", "requireSSL", "verifyServerCertificate", "sslMode")
+"""Properties of MySQL's driver for TLS."""
+OF_MYSQL: Final = (
+    "jdbc.{name} is not translated for postgresql, as it is of MySQL's driver: remove it, and set jdbc.sslmode, to "
+    "verify-full for TLS with a certificate that is checked"
+)
 _SERVER_TYPES: Final = {
     "any": "any",
     "primary": "primary",
@@ -96,7 +101,7 @@ _POSTGRESQL: Final[Mapping[str, tuple[str, Convert]]] = {
 }
 _MYSQL: Final[Mapping[str, tuple[str, Convert]]] = {"connectTimeout": ("connect_timeout", _milliseconds)}
 _SQLITE: Final[Mapping[str, tuple[str, Convert]]] = {"busy_timeout": ("timeout", _milliseconds)}
-_OWN: Final = {"postgresql": ("ssl", "currentSchema"), "mysql": _MYSQL_TLS, "sqlite": ()}
+_OWN: Final = {"postgresql": ("ssl", "currentSchema"), "mysql": MYSQL_TLS, "sqlite": ()}
 """Properties that are not one of the library's."""
 _TABLES: Final = {"postgresql": _POSTGRESQL, "mysql": _MYSQL, "sqlite": _SQLITE}
 
@@ -179,6 +184,8 @@ class JdbcAddress:
         return made
 
     def _unknown(self, name: str) -> str:
+        if self.kind == "postgresql" and name in MYSQL_TLS:
+            return OF_MYSQL.format(name=name)
         known = sorted({*_LOGIN, *_TABLES[self.kind], *_OWN[self.kind]})
         return (
             f"jdbc.{name[:100]} is not translated for {self.kind}: remove it, or set one of "
@@ -217,7 +224,7 @@ def _name_of(database: str) -> str:
 
 def _mysql_tls(given: Mapping[str, str]) -> dict[str, str]:
     """Return PyMySQL's settings for TLS. Their texts are read by it: any text of an identity check means yes."""
-    is_on = {name: given.get(name, "").strip().lower() == "true" for name in _MYSQL_TLS}
+    is_on = {name: given.get(name, "").strip().lower() == "true" for name in MYSQL_TLS}
     mode = given.get("sslMode", "").strip().upper()
     if not mode:
         is_off = given.get("useSSL", "true").strip().lower() == "false"

@@ -56,6 +56,11 @@ _LOGIN: Final = (
     taken("gcp.auth.scopes", "for google, with commas"),
     taken("token-refresh-enabled", "false: one login for each task, none before the token expires or after a 401"),
     taken("token-expires-in-ms", "for tokens of a login that names no expiry; an hour without it"),
+    refused(
+        "rest.auth.oauth2.*",
+        "floe's own login has other names: set credential to client-id:client-secret, oauth2-server-uri to the token's "
+        "endpoint, and scope",
+    ),
     no_effect("token-exchange-enabled", "floe logs in again with credential, and exchanges no tokens"),
     no_effect("auth.session-timeout-ms", "a task has one session, as long as it runs"),
 )

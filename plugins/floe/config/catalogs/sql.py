@@ -6,7 +6,16 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from floe.config.catalogs.base import PREFIX, CatalogType, no_effect, refused, taken, translated
-from floe.config.catalogs.jdbc_address import DATABASES, NO_EFFECT, PROPERTIES, START, AddressRefused, JdbcAddress
+from floe.config.catalogs.jdbc_address import (
+    DATABASES,
+    MYSQL_TLS,
+    NO_EFFECT,
+    OF_MYSQL,
+    PROPERTIES,
+    START,
+    AddressRefused,
+    JdbcAddress,
+)
 from floe.config.secrets.detection import is_reference
 
 _DIALECT: Final = re.compile(r"(sqlite|postgresql|mysql|mariadb|mssql|oracle)(\+[a-z0-9_]+)?")
@@ -104,8 +113,11 @@ def problems(given: Mapping[str, str]) -> Iterator[str]:
 
 def _jdbc_problems(uri: str, given: Mapping[str, str]) -> Iterator[str]:
     plain = {name: value for name, value in _driver_properties(given).items() if not is_reference(value)}
+    others = [name for name in MYSQL_TLS if name in plain] if uri.startswith(f"{START}postgresql:") else []
+    for name in others:
+        yield f"{PREFIX}{OF_MYSQL.format(name=name)}"
     try:
-        JdbcAddress.of(uri, plain).for_sqlalchemy()
+        JdbcAddress.of(uri, {name: value for name, value in plain.items() if name not in others}).for_sqlalchemy()
     except AddressRefused as error:
         yield f"{PREFIX}{error}"
 

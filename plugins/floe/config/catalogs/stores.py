@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from floe.config.catalogs import cloud_stores, s3
-from floe.config.catalogs.base import CatalogKey
+from floe.config.catalogs.base import PREFIX, CatalogKey
 from floe.config.catalogs.common import COMMON_KEYS
 
 STORE_KEYS: Final[tuple[CatalogKey, ...]] = (
@@ -21,6 +21,24 @@ STORE_KEYS: Final[tuple[CatalogKey, ...]] = (
 def store_problems(given: Mapping[str, str]) -> Iterator[str]:
     """Yield values that no store of floe's can have."""
     yield from s3.problems(given)
+
+
+def warehouse_problems(given: Mapping[str, str]) -> Iterator[str]:
+    """Yield why a warehouse is no address of a store."""
+    warehouse = given.get("warehouse", "").strip()
+    if warehouse.startswith("arn:"):
+        bucket = warehouse.partition(":s3:::")[2]
+        what, address = ("a bucket", bucket) if bucket else ("something else", "BUCKET/PATH")
+        yield f"{PREFIX}warehouse {warehouse[:200]!r} is Amazon's name of {what}, and no address: set s3://{address[:200]}"
+
+
+def store_warnings(given: Mapping[str, str]) -> Iterator[str]:
+    """Yield what floe is not tested with."""
+    if given.get("warehouse", "").strip().lower().startswith(("hdfs:", "viewfs:")):
+        yield (
+            f"{PREFIX}warehouse is in HDFS, which no test of floe uses: Arrow needs Hadoop's native client (libhdfs) for it "
+            "on Airflow's and Spark's workers. Without that, set an address in S3, GCS or ADLS"
+        )
 
 
 def store_values(given: Mapping[str, str], made: Mapping[str, str]) -> dict[str, str]:

@@ -24,9 +24,20 @@ SIMPLE_HEADER: Final = "simple-header"
 ENCODING: Final = "converter.encoding"
 """The option with the character set of text; without it UTF-8."""
 
+NO_FIELDS: Final = (
+    "value.converter gives values without fields, of which no row can be made: every record is rejected. Set the "
+    "converter that the producer's serializer belongs to, such as JsonConverter for JSON"
+)
+"""Of a connector whose transforms make no fields of such values."""
+
 _SIDES: Final = ("key.", "value.", "")
 _WRITTEN: Final = tuple(f"{side}serializer.encoding" for side in _SIDES)
 _ROLES: Final = frozenset[Role]({"key", "value", "header"})
+
+
+def has_no_fields(spec: ConverterSpec) -> bool:
+    """Whether a converter gives values without fields."""
+    return spec.kind in KINDS
 
 
 def read_string(options: OptionReader, role: Role) -> ConverterSpec:
@@ -36,7 +47,6 @@ def read_string(options: OptionReader, role: Role) -> ConverterSpec:
     options.ignore(_WRITTEN, "floe writes no records with it")
     others = (f"{side}deserializer.encoding" for side in _SIDES)
     options.ignore((one for one in others if one != own), f"{ENCODING} takes its place")
-    _note_no_fields(options, role)
     if key is None:
         return ConverterSpec(STRING, role=role)
     charset = options.options[key].strip()
@@ -51,19 +61,10 @@ def read_simple_header(options: OptionReader, role: Role) -> ConverterSpec:
 
 
 def _without_options(kind: str) -> Callable[[OptionReader, Role], ConverterSpec]:
-    def read(options: OptionReader, role: Role) -> ConverterSpec:
-        _note_no_fields(options, role)
+    def read(_: OptionReader, role: Role) -> ConverterSpec:
         return ConverterSpec(kind, role=role)
 
     return read
-
-
-def _note_no_fields(options: OptionReader, role: Role) -> None:
-    if role == "value":
-        options.warnings.append(
-            "value.converter gives values without fields, of which no row can be made: every record is rejected. Set the "
-            "converter that the producer's serializer belongs to, such as JsonConverter for JSON"
-        )
 
 
 PLAIN: Final[dict[str, ConverterClass]] = {

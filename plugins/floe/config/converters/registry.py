@@ -31,7 +31,15 @@ CONVERTERS: Final[dict[str, ConverterClass]] = {
 """By Java class. A new converter needs a line here, and one in ``floe_job.convert.registry`` for its kind."""
 
 _APIS: Final = "floe reads those with Confluent's API, and Apicurio's. Have producers use one, and name its converter"
+_CLIENTS: Final = "is a class of Kafka's clients, and no converter: set"
 _REFUSED: Final = {
+    "io.confluent.kafka.serializers.KafkaAvro": f"{_CLIENTS} io.confluent.connect.avro.AvroConverter",
+    "io.confluent.kafka.serializers.protobuf.": f"{_CLIENTS} io.confluent.connect.protobuf.ProtobufConverter",
+    "io.confluent.kafka.serializers.json.": f"{_CLIENTS} io.confluent.connect.json.JsonSchemaConverter",
+    "io.apicurio.registry.serde.avro.": f"{_CLIENTS} io.apicurio.registry.utils.converter.AvroConverter",
+    "io.apicurio.registry.serde.protobuf.": f"{_CLIENTS} io.apicurio.registry.utils.converter.ProtobufConverter",
+    "org.apache.kafka.common.serialization.String": f"{_CLIENTS} org.apache.kafka.connect.storage.StringConverter",
+    "org.apache.kafka.common.serialization.ByteArray": f"{_CLIENTS} org.apache.kafka.connect.converters.ByteArrayConverter",
     "com.amazonaws.services.schemaregistry.": f"needs AWS Glue's registry: {_APIS}",
     "com.microsoft.azure.schemaregistry.": f"needs Azure's registry: {_APIS}",
     "com.snowflake.kafka.connector.": "is for Snowflake's connector alone: name the converter of the format, such as that of "

@@ -172,7 +172,9 @@ SINK: Final = (
         "iceberg.tables.default-id-columns", Kind.LIST, None, "Identifier fields of the tables that floe creates."
     ),
     refused("iceberg.tables.cdc-field", Kind.STRING, None, "Comes with upserts. Remove it: rows are appended."),
-    refused("iceberg.tables.upsert-mode-enabled", Kind.BOOLEAN, "false", "Comes with upserts. Rows are appended."),
+    refused(
+        "iceberg.tables.upsert-mode-enabled", Kind.BOOLEAN, "false", "Comes with upserts. Remove it: rows are appended."
+    ),
     supported(
         "iceberg.tables.schema-force-optional",
         Kind.BOOLEAN,

@@ -3,6 +3,7 @@
 Keys are untrusted input, so no cost here is proportional to the product of two lengths.
 """
 
+import re
 from functools import lru_cache
 
 MAX_DISTANCE = 2
@@ -10,6 +11,7 @@ MAX_CHARACTERS = 100
 """Characters of a text that are compared: more than any known key has."""
 
 _LIKENESS = 0.65
+_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _PAIRS_PER_EDIT = 3  # that an edit can remove from a text: swapped neighbours are in three
 
 Pairs = frozenset[str]
@@ -42,6 +44,16 @@ def nearest_of(text: str, names: tuple[str, ...]) -> str | None:
 def is_like(text: str, known: str) -> bool:
     """Whether a text may be meant for a known one, by common pairs or by edits: another name only misleads."""
     return likeness(pairs(text), _pairs_of_name(known)) >= _LIKENESS or is_near(text[:MAX_CHARACTERS], known)
+
+
+def names_another(text: str, known: str) -> bool:
+    """Whether both have a word that the other lacks, however it is spelled: then they are two settings, not one misspelt."""
+    own, others = ({word.lower() for word in _WORDS.findall(one[:MAX_CHARACTERS])} for one in (text, known))
+
+    def lacks(words: set[str], all_of: set[str]) -> bool:
+        return any(not any(is_near(word, one) for one in all_of) for word in words)
+
+    return lacks(own - others, others) and lacks(others - own, own)
 
 
 @lru_cache(maxsize=50)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from floe.config.keys.name_set import NameSet
-from floe.config.keys.spelling import is_like, nearest_of
+from floe.config.keys.spelling import is_like, names_another, nearest_of
 from floe.config.libraries.table_property_names import KNOWN_PROPERTIES
 
 FILE_IO: Final = (
@@ -110,5 +110,6 @@ def unknown_settings(prefix: str, names: Iterable[str], known: NameSet, library:
     unknown = [name for name in names if name not in known]
     for number, name in enumerate(unknown):
         near = nearest_of(name, tuple(known)) if number < _MAX_SUGGESTIONS else None
-        hint = f"; the nearest known one is {prefix}{near}" if near and is_like(name, near) else ": remove it"
+        is_meant = near is not None and is_like(name, near) and not names_another(name, near)
+        hint = f"; the nearest known one is {prefix}{near}" if is_meant else ": remove it"
         yield f"{prefix}{name[:_SHOWN_CHARACTERS]} is no setting of {library} that floe hands on{hint}"

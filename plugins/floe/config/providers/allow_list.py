@@ -14,6 +14,7 @@ VARIABLE: Final = "FLOE_CONFIG_PROVIDERS"
 KEY: Final = "config.providers"
 _EXAMPLE: Final = "env,file=/run/secrets"
 _SHOWN_CHARACTERS: Final = 100
+_NAMES: Final = ", ".join(one.name for one in PROVIDERS.values())
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class AllowList:
         listed = f"{self.origin} lists {', '.join(self.providers) or 'none'}" if self.origin else "none is listed"
         return (
             f"the config provider {name[:_SHOWN_CHARACTERS]!r} is not allowed here, {listed}: the operator lists it in {KEY} "
-            f"of the worker file (FLOE_WORKER_CONFIG), or where that has none in {VARIABLE}, such as {VARIABLE}={_EXAMPLE}"
+            f"of the worker file (FLOE_WORKER_CONFIG), or where that has none in {VARIABLE}, such as {VARIABLE}={_EXAMPLE}; "
+            f"floe has the providers {_NAMES}; others' secrets come as files or variables"
         )
 
     def make(self, name: str, context: ProviderContext) -> ConfigProvider:
@@ -70,7 +72,10 @@ def _of_worker(name: str, worker: WorkerFile) -> Allowed:
     )
     if kind is None:
         known = ", ".join(_simple(full) for full in PROVIDERS)
-        return Allowed(None, problem=f"{key} {class_name!r} in {worker.named} is none that floe has: {known}")
+        problem = (
+            f"{key} {class_name!r} in {worker.named} is none that floe has: {known}; its secrets may come as files"
+        )
+        return Allowed(None, problem=f"{problem} or variables")
     return _checked(
         Allowed(kind, Properties(worker.keys.under(f"{KEY}.{name}.param."))), f"{KEY}.{name} in {worker.named}"
     )
@@ -80,8 +85,7 @@ def _of_entry(entry: str) -> tuple[str, Allowed]:
     name, has_param, text = (part.strip() for part in entry.partition("="))
     kind = next((one for one in PROVIDERS.values() if one.name == name), None)
     if kind is None:
-        names = ", ".join(one.name for one in PROVIDERS.values())
-        return name, Allowed(None, problem=f"{VARIABLE} has {name!r}, which is no provider of floe: it has {names}")
+        return name, Allowed(None, problem=f"{VARIABLE} has {name!r}, which is no provider of floe: it has {_NAMES}")
     if kind.needs_param and not text:
         return name, Allowed(None, problem=f"{VARIABLE} has {name!r} without a folder: write {name}=/run/secrets")
     params = {kind.param: text.replace(":", ",") if kind.needs_param else text} if has_param else {}

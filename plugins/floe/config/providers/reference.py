@@ -1,11 +1,14 @@
 """References to config providers in a text: ``${provider:path:key}`` and ``${provider:key}``, as Kafka reads them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 _REFERENCE: Final = re.compile(r"\$\{([^${}:]+):([^{}]*)\}")
+_VARIABLE: Final = re.compile(r"\$\{[A-Za-z_]\w*\}")
+_OF_TRANSFORMS: Final = ("transforms.", "predicates.")
+"""Keys in which ``${…}`` is a placeholder, or a part of an expression."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,18 @@ def providers_in(text: str) -> list[str]:
 def references_in(text: str) -> list[Reference]:
     """Return the references in a text."""
     return [_reference(*found) for found in _REFERENCE.findall(text)]
+
+
+def unreplaced(properties: Mapping[str, str]) -> Iterator[str]:
+    """Yield a warning for each key whose value has a variable of a shell or of a template, as it is written there."""
+    if not _VARIABLE.search("\n".join(properties.values())):
+        return
+    for key, value in properties.items():
+        if "${" in value and _VARIABLE.search(value) and not key.startswith(_OF_TRANSFORMS):
+            yield (
+                f"{key} has ${{…}} without a provider, which nothing replaces: for a variable of the environment write "
+                "${env:NAME}"
+            )
 
 
 def replace_references(text: str, value_of: Callable[[Reference], str]) -> str:

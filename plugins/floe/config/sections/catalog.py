@@ -1,13 +1,13 @@
 """``iceberg.catalog.*``: which catalog a connector writes to, in the keys of Java's catalogs or of PyIceberg's."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from floe.config.catalogs.base import PREFIX, CatalogKey, CatalogType, KeyStatus, KeyTable, by_pyicebergs_names
 from floe.config.catalogs.hadoop_keys import HADOOP, hadoop_problems, hadoop_properties, hadoop_warnings
 from floe.config.catalogs.registry import TYPES, type_named, type_names, type_of_class
-from floe.config.catalogs.stores import STORE_KEYS, store_problems, store_values
+from floe.config.catalogs.stores import STORE_KEYS, store_problems, store_values, store_warnings, warehouse_problems
 from floe.config.keys.name_set import NameSet
 from floe.config.keys.reader import Settings
 from floe.config.libraries.library_settings import CATALOG, CATALOG_NAMES, unknown_settings
@@ -21,6 +21,8 @@ _CODE: Final = ("py-io-impl", "s3.retry-strategy-impl", "auth")
 _ICEBERGS: Final = "org.apache.iceberg."
 _SIGNERS: Final = ("S3V4RestSigner",)
 _SHOWN_CHARACTERS: Final = 200
+_ADDRESSED: Final = ("sql", "hive", "glue")
+"""Types whose warehouse is an address of a store; to others it may be any name, or has rules of its own."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ def read_catalog(settings: Settings) -> CatalogSpec:
     settings.warnings += [
         f"{PREFIX}{key} has no effect: {row.note}" for key, row in rows.items() if row.status is KeyStatus.NO_EFFECT
     ]
+    settings.warnings += store_warnings(given)
     type_name = kind.name if kind else given.get("type", "").strip().lower()
     properties = {key: value for key, value in given.items() if key != "catalog-impl"}
     return CatalogSpec(type_name, name, Properties({**_read_hadoop(settings), **properties, "type": type_name}))
@@ -89,18 +92,27 @@ def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[
         if row.status is KeyStatus.REFUSED:
             yield f"{PREFIX}{key[:_SHOWN_CHARACTERS]} is refused: {row.note}"
     elsewhere = {*code, *rows, "catalog-impl", "py-catalog-impl"}
-    unknown = [key for key in given if key not in elsewhere and key not in CATALOG_NAMES]
-    if unknown:
-        known = NameSet((*CATALOG, *(row.name for row in _table(kind))))
-        yield from unknown_settings(PREFIX, unknown, known, "PyIceberg")
+    yield from _unknown(kind, [key for key in given if key not in elsewhere and key not in CATALOG_NAMES])
     if given.get("s3.signer", _SIGNERS[0]) not in _SIGNERS:
         yield f"{PREFIX}s3.signer {given['s3.signer'][:100]!r}: PyIceberg has {_SIGNERS[0]} only, set that"
     for key in ("uri", "warehouse"):
         if "%00" in given.get(key, ""):
             yield f"{PREFIX}{key} has the code of a NUL character, %00: no address and no path has one; write it without"
     yield from store_problems(given)
+    if kind is not None and kind.name in _ADDRESSED:
+        yield from warehouse_problems(given)
     if kind is not None:
         yield from kind.problems(given)
+
+
+def _unknown(kind: CatalogType | None, keys: Sequence[str]) -> Iterator[str]:
+    """Yield a problem for each key that no library reads. Without a type, no key of some type is one: it may be right."""
+    if kind is None:
+        of_types = KeyTable([row for one in TYPES.values() for row in one.keys]).rows_of(keys)
+        keys = [key for key in keys if key not in of_types]
+    if keys:
+        known = NameSet((*CATALOG, *(row.name for row in _table(kind))))
+        yield from unknown_settings(PREFIX, keys, known, "PyIceberg")
 
 
 def _read_type(settings: Settings, given: Mapping[str, str]) -> CatalogType | None:
@@ -115,9 +127,11 @@ def _read_type(settings: Settings, given: Mapping[str, str]) -> CatalogType | No
     if "catalog-impl" in given:
         return _type_of_class(settings, given)
     if not settings.given(TYPE):
-        settings.problems.append(
-            f"{TYPE} is not given, which means hive to the sink; say it: set {TYPE} to {type_names()}"
-        )
+        meant = type_of_class(settings.text("iceberg.catalog"))
+        why = f"which means hive to the sink; say it: set {TYPE} to {type_names()}"
+        if meant is not None:
+            why = f"and iceberg.catalog has a class, where the catalog's name is wanted: set {TYPE} to {meant.name}"
+        settings.problems.append(f"{TYPE} is not given, {why}")
         return None
     name = settings.text(TYPE).strip().lower()
     kind = type_named(name)
@@ -127,18 +141,22 @@ def _read_type(settings: Settings, given: Mapping[str, str]) -> CatalogType | No
 
 
 def _no_class(name: str) -> str:
+    if name.startswith("software.amazon.s3tables."):
+        return (
+            f"S3 Tables have Iceberg's REST API: remove it, and set {TYPE} to rest, {PREFIX}uri to "
+            f"https://s3tables.REGION.amazonaws.com/iceberg, {PREFIX}rest.sigv4-enabled to true and "
+            f"{PREFIX}rest.signing-name to s3tables"
+        )
     own = "catalogs of your own classes are not built"
-    return "floe has no catalog in the place of this class" if name.startswith(_ICEBERGS) else own
+    why = "floe has no catalog in the place of this class" if name.startswith(_ICEBERGS) else own
+    return f"{why}. Remove it and set {TYPE} to {type_names()}"
 
 
 def _type_of_class(settings: Settings, given: Mapping[str, str]) -> CatalogType | None:
     name = given["catalog-impl"].strip()
     kind = type_of_class(name)
     if kind is None:
-        settings.problems.append(
-            f"{IMPLEMENTATION} {name[:_SHOWN_CHARACTERS]!r} is not supported: {_no_class(name)}. Remove it and set {TYPE} to "
-            f"{type_names()}"
-        )
+        settings.problems.append(f"{IMPLEMENTATION} {name[:_SHOWN_CHARACTERS]!r} is not supported: {_no_class(name)}")
     elif "type" in given:
         settings.problems.append(
             f"{TYPE} and {IMPLEMENTATION} are both set, which Iceberg refuses: remove {IMPLEMENTATION}"

@@ -59,6 +59,11 @@ class Routing:
         return self.header or next(iter(self.path), "")
 
     @property
+    def field(self) -> str:
+        """The top-level field of the value that the route value is in; "" where it is elsewhere."""
+        return self.name if self.by == "field" else ""
+
+    @property
     def is_by_value(self) -> bool:
         """Say whether a value of each record decides."""
         return self.by != "none"

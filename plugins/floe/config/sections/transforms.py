@@ -46,23 +46,31 @@ class TransformSpec:
         return step
 
 
-def split_chain(specs: Sequence[TransformSpec]) -> tuple[Sequence[TransformSpec], Sequence[TransformSpec]]:
-    """Split a chain after the last transform that needs whole records; the second part only adds columns."""
-    end = next((i for i in range(len(specs), 0, -1) if not specs[i - 1].is_columnar), 0)
+def split_chain(
+    specs: Sequence[TransformSpec], route_field: str = ""
+) -> tuple[Sequence[TransformSpec], Sequence[TransformSpec]]:
+    """Split a chain after the last transform that needs whole records; the second part only adds columns.
+
+    ``route_field``: the top-level field by which records are routed. What adds it has to write it into records before that.
+    """
+
+    def is_whole(spec: TransformSpec) -> bool:
+        return not spec.is_columnar or (bool(route_field) and route_field in spec.options.columns)
+
+    end = next((i for i in range(len(specs), 0, -1) if is_whole(specs[i - 1])), 0)
     return specs[:end], specs[end:]
 
 
 def routing_steps(specs: Sequence[TransformSpec], by: By, name: str) -> list[dict[str, Any]]:
     """Return as JSON the part of a chain that decides where records go: up to the last such transform, or nothing.
 
-    ``by``, ``name``: what records are routed by, see ``TransformOptions.changes_routing``. A transform that adds columns
-    decides too, if it has to write the field into records before they are routed.
+    ``by``, ``name``: what records are routed by, see ``TransformOptions.changes_routing``. A transform that adds the field as
+    a column decides too.
     """
-    whole = len(split_chain(specs)[0])
 
     def decides(place: int) -> bool:
         options = specs[place].options
-        return options.changes_routing(by, name) or (by == "field" and place < whole and name in options.columns)
+        return options.changes_routing(by, name) or (by == "field" and name in options.columns)
 
     end = next((i for i in range(len(specs), 0, -1) if decides(i - 1)), 0)
     return [spec.to_json() for spec in specs[:end]]
@@ -78,12 +86,12 @@ def reads_keys(specs: Sequence[TransformSpec]) -> bool:
     return any(spec.options.reads_keys for spec in specs)
 
 
-def source_columns(specs: Sequence[TransformSpec]) -> tuple[SourceColumnNames, ...]:
+def source_columns(specs: Sequence[TransformSpec], route_field: str = "") -> tuple[SourceColumnNames, ...]:
     """Return where rows may have topic, partition and offset of their records.
 
-    Only columns that are added after all other transforms count, and only if the topic is still the record's own.
+    Only columns that are added to rows, after all other transforms, count, and only if the topic is still the record's own.
     """
-    _, added = split_chain(specs)
+    _, added = split_chain(specs, route_field)
     found = [spec.options.source_columns for spec in added]
     return () if renames_topics(specs) else tuple(columns for columns in found if columns is not None)
 

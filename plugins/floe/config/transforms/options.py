@@ -67,6 +67,11 @@ class TransformOptions:
         return False
 
     @property
+    def makes_fields(self) -> bool:
+        """Whether it may make a value with fields of one without, such as a text."""
+        return False
+
+    @property
     def source_columns(self) -> SourceColumnNames | None:
         """Where it writes topic, partition and offset of the record, if it does."""
         return None

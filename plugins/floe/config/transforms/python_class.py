@@ -37,6 +37,10 @@ class PythonClass(TransformOptions):
     keys: tuple[tuple[str, str], ...] = ()
 
     @property
+    def makes_fields(self) -> bool:
+        return True
+
+    @property
     def module(self) -> str:
         """The module that the class is in."""
         return self.path.rpartition(".")[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from enum import Enum
+from math import isinf
 from typing import Any, Final, cast
 
 from floe_job.connect import logical
@@ -12,6 +13,7 @@ from floe_job.connect.schema import ConnectSchema, Kind, array, map_of
 from floe_job.exceptions import TransformRefused
 from floe_job.types.java_text import json_text
 
+_TOO_LARGE: Final = "a number in the value is too large"
 _STRING: Final = ConnectSchema(Kind.STRING)
 _TEXT: Final = ConnectSchema(Kind.STRING, optional=True)
 _TEXTS: Final = array(_TEXT, optional=True)
@@ -99,7 +101,7 @@ def value_of(value: Any, schema: ConnectSchema) -> Any:
         return _text(value)
     if schema.kind is Kind.BYTES:
         return _decimal(value)
-    return float(value) if schema.kind is Kind.FLOAT64 else value
+    return _double(value) if schema.kind is Kind.FLOAT64 else value
 
 
 def text_map(value: dict[str, Any]) -> dict[str, str]:
@@ -111,8 +113,14 @@ def _text(value: Any) -> str:
     try:
         return value if isinstance(value, str) else json_text(value)
     except OverflowError as error:
-        problem = "a number in the value is too large"
-        raise TransformRefused(problem) from error
+        raise TransformRefused(_TOO_LARGE) from error
+
+
+def _double(value: Any) -> float:
+    number = float(value)
+    if isinf(number):  # no JSON text is infinite
+        raise TransformRefused(_TOO_LARGE)
+    return number
 
 
 def _decimal(value: Any) -> Decimal:

@@ -65,11 +65,11 @@ CHANGE_CASES = {
     "sink-copy": Case(transform("CopyValue", source_field="id", target_field="copy"), bad=("text", 7, ["a"])),
     "sink-json": Case(
         transform("JsonToMapTransform"),
-        bad=("text", "[1]", {"a": 1}, 7, '{"":1}'),
+        bad=("text", "[1]", {"a": 1}, 7, '{"":1}', '{"a":1e400}', '{"a":[0.5,-1e400]}'),
         plain=tuple(f'{{"id":{i},"tags":["a","b"],"more":{{"x":{i}.5}}}}' for i in range(60)),
     ),
     "sink-json-root": Case(
-        transform("JsonToMapTransform", json_root="true"), bad=("{",), plain=('{"a":{"b":1}}', "{}") * 30
+        transform("JsonToMapTransform", json_root="true"), bad=("{", '{"a":1e400}'), plain=('{"a":{"b":1}}', "{}") * 30
     ),
     "topic-of-value": Case(
         transform("ExtractTopic$Value", field="$.to", field_format="JSON_PATH"),

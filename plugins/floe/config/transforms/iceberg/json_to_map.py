@@ -16,6 +16,10 @@ class JsonToMap(TopicKept):
 
     is_whole: bool = False
 
+    @property
+    def makes_fields(self) -> bool:
+        return True
+
     def changes_routing(self, by: By, name: str) -> bool:
         return by == "field"
 

@@ -16,6 +16,10 @@ class HoistField(Sided):
 
     field: str = ""
 
+    @property
+    def makes_fields(self) -> bool:
+        return self.side == "value"
+
     def changes_routing(self, by: By, name: str) -> bool:
         """It does where it makes a value of a tombstone."""
         return self.side == "value" or super().changes_routing(by, name)
