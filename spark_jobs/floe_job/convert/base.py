@@ -63,7 +63,8 @@ class TableConverter(Protocol):
     def decode(self, values: Sequence[bytes] | ParsedValues) -> Decoded:
         """Decode values, none of them None: bytes, or what this converter parsed and transforms have changed.
 
-        Raises SchemaConflict, for two types of one new column, if the rules say so.
+        Raises SchemaConflict, for two types of one new column, if the rules say so; ColumnsTooLarge, for several values whose
+        columns would take too much memory together: nothing was noted of them.
         """
 
 
@@ -92,4 +93,4 @@ class Converters(Protocol):
         """
 
     def whole(self, values: Sequence[bytes | None]) -> Parsed:
-        """Parse whole values, for transforms that need them."""
+        """Parse whole values, for transforms that need them. Raises ColumnsTooLarge, as ``decode`` does."""

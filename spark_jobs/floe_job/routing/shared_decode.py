@@ -17,6 +17,7 @@ from pyiceberg.types import StringType, StructType
 from floe_job.contract.target import TableTarget
 from floe_job.contract.task import RouteRules
 from floe_job.convert.base import Converters, TableConverter
+from floe_job.convert.column_limits import ColumnsTooLarge
 from floe_job.exceptions import SchemaConflict
 from floe_job.source.record_batch import Records
 
@@ -65,10 +66,10 @@ class SharedDecoder:
         return cls(converters.for_table(schema, first.rules, create=False), path) if is_uniform else None
 
     def decode(self, records: Records) -> DecodedTogether | None:
-        """Decode records; None when a record contains columns that tables lack: then each table has to decode its own."""
+        """Decode records; None when each table has to decode its own: tables lack columns, or the columns are too large."""
         try:
             decoded = self._decoder.decode(records.content)
-        except SchemaConflict:  # one new column of two tables may have two types
+        except (SchemaConflict, ColumnsTooLarge):  # one new column of two tables may have two types
             return None
         if self._decoder.needs or decoded.table is None:
             return None

@@ -16,6 +16,7 @@ from floe.config.sections.transforms import TransformSpec, source_columns, split
 from floe.config.transforms.options import SourceColumnNames, TransformOptions
 from floe_job.contract.task import RouteRules
 from floe_job.convert.base import Converters, TableConverter
+from floe_job.convert.column_limits import Part, in_parts
 from floe_job.schema.evolution import Path
 from floe_job.schema.proposal import Proposal
 from floe_job.schema.rules import ColumnRules
@@ -118,7 +119,12 @@ class Chain:
             size = max(1, PARSED_BYTES * len(records) // max(1, records.values.nbytes))
         for start in range(0, len(records), size):
             some = records.select(range(start, min(start + size, len(records)))) if size < len(records) else records
-            yield self.without_refused(self.apply(ParsedBatch.unread(some, readers)))
+            for _, batch in in_parts(len(some), partial(self._applied, some, readers)):
+                yield batch
+
+    def _applied(self, records: Records, readers: Readers, part: Part) -> ParsedBatch:
+        some = records if part == (0, len(records)) else records.select(range(*part))
+        return self.without_refused(self.apply(ParsedBatch.unread(some, readers)))
 
     @property
     def refuses_tombstones(self) -> bool:

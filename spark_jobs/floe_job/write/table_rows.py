@@ -16,6 +16,7 @@ from floe_job.contract.dead_letter_outcomes import OutcomeRecorder
 from floe_job.contract.rejected_record import Rejected
 from floe_job.contract.target import TableResult, TableTarget
 from floe_job.convert.base import Converters, Decoded
+from floe_job.convert.column_limits import Part, in_parts
 from floe_job.exceptions import Unconvertible
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.limits import reserved_names
@@ -106,9 +107,17 @@ class TableRows:
             return []
         if self._target.refusal is not None:
             return self._refuse(records, self._target.refusal)
-        decoded = (
-            self._decoder.decode(records.content) if self._field_rows is None else self._field_rows.decode(records)
-        )
+        dead_letters: list[DeadLetter] = []
+        for part, decoded in in_parts(len(records), lambda part: self._decode(_some(records, part))):
+            dead_letters += self._take_decoded(_some(records, part), decoded, is_final=is_final)
+        return dead_letters
+
+    def _decode(self, records: Records) -> Decoded:
+        return self._decoder.decode(records.content) if self._field_rows is None else self._field_rows.decode(records)
+
+    def _take_decoded(self, records: Records, decoded: Decoded, *, is_final: bool) -> list[DeadLetter]:
+        """Write what was decoded of some records; return the dead letters."""
+        part_range = records.part.range
         self._fast += decoded.fast_rows
         if self._decoder.needs and not is_final:
             self.abort()
@@ -212,3 +221,7 @@ class TableRows:
         )
         kept = np.delete(np.arange(len(records)), bad)
         return (rows.take(kept) if rows.num_columns else rows), records.without(bad), dead_letters
+
+
+def _some(records: Records, part: Part) -> Records:
+    return records if part == (0, len(records)) else records.select(range(*part))

@@ -16,6 +16,7 @@ from pyiceberg.table import Table
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, LoginRefused, TableRefused
+from floe.catalogs.providers.sql import catalog
 from floe.exceptions import Retryable
 from stack.progress import wait_until
 from stack.services.postgresql import ADMIN, DATABASE, PASSWORD, PostgreSql
@@ -246,6 +247,30 @@ def test_server_restarted_in_mid_commit_lands_once(
         assert not commit.result(60).already
     assert lake.rows() == expected((0, 5))
     assert len(lake.load().metadata.snapshots) == 1
+
+
+@pytest.mark.parametrize(
+    ("keys", "own"), [({}, "100ms"), ({"iceberg.catalog.jdbc.options": "-c lock_timeout=100ms"}, "1h")]
+)
+def test_a_lock_that_nobody_gives_back_ends_a_try(
+    lake: PostgreSqlLake, monkeypatch: pytest.MonkeyPatch, keys: dict[str, str], own: str
+) -> None:
+    monkeypatch.setattr(catalog, "LOCK_TIMEOUT", own)
+    lake.create()
+    tables = opened(lake, keys)
+    table = tables.require(TABLE)
+    with (
+        _held_row(lake),
+        pytest.raises(CatalogUnreachable, match="lock timeout"),
+        tables.committing(TABLE),
+        table.transaction() as transaction,
+    ):
+        transaction.set_properties({"n": "1"})
+    assert "n" not in tables.require(TABLE).properties
+    with tables.committing(TABLE), tables.require(TABLE).transaction() as transaction:
+        transaction.set_properties({"n": "1"})
+    assert tables.require(TABLE).properties["n"] == "1"
+    tables.catalog.close()
 
 
 def test_connection_broken_by_a_restart_is_replaced(lake: PostgreSqlLake, postgresql: PostgreSql) -> None:

@@ -15,6 +15,9 @@ from floe_job.convert.typed.base import Places
 
 _ASCII: Final = 127
 
+SHORT: Final = 32
+"""Bytes of a symbol up to which it is no larger than other values are."""
+
 
 def read_sizes(datums: Datums, pos: Places, end: Places, path: str) -> tuple[Longs, Places]:
     """Read how many bytes follow; returns that, and the positions where they begin. What goes on behind the end is 0."""
@@ -117,6 +120,8 @@ class EnumReader:
     def __init__(self, symbols: Sequence[str], path: str) -> None:
         self.path = path
         self._symbols = pa.array(symbols, pa.large_string())
+        lengths = np.array([len(symbol.encode()) for symbol in symbols], np.int64)
+        self._lengths = lengths if len(lengths) and lengths.max() > SHORT else None
 
     def read(self, datums: Datums, pos: Places, end: Places) -> tuple[pa.Array, Places]:
         """Read a symbol from each position."""
@@ -129,6 +134,8 @@ class EnumReader:
             if not count:
                 return pa.nulls(len(found), pa.large_string()), after
             found[bad] = 0
+        if self._lengths is not None:
+            datums.spend_constants(int(self._lengths[found].sum()))
         return self._symbols.take(pa.array(found)), after
 
     def skip(self, view: memoryview, pos: int, end: int) -> int:

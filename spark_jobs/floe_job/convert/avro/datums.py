@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from floe_job.convert.column_limits import MAX_CHUNK_CONSTANTS, MAX_CONSTANTS
 from floe_job.convert.typed.base import Places
 from floe_job.exceptions import VALUE_LENGTH, clip
 
@@ -44,7 +45,7 @@ _OF_ONE_BYTE: Final = np.array([(byte >> 1) ^ -(byte & 1) for byte in range(256)
 
 
 class TooManyValues(Exception):
-    """The datums of a chunk make more values than memory should hold."""
+    """The datums of a chunk make more values than memory should hold, or larger ones. The text is about one datum."""
 
 
 class Datums:
@@ -60,7 +61,7 @@ class Datums:
         self.ends = ends
         self.failed: Mask = np.zeros(len(ends), np.bool_)
         self.reasons: dict[int, str] = {}
-        self._values = 0
+        self._values = self._constants = 0
         self._words: dict[str, Any] = {}
 
     def words(self, kind: str) -> Any:
@@ -75,7 +76,15 @@ class Datums:
         """Count values that will be made. Raises TooManyValues."""
         self._values += values
         if self._values > (MAX_VALUES if len(self.ends) == 1 else MAX_CHUNK_VALUES):
-            raise TooManyValues
+            problem = f"it has more than {MAX_VALUES} values in its arrays and maps"
+            raise TooManyValues(problem)
+
+    def spend_constants(self, nbytes: int) -> None:
+        """Count the bytes of symbols and defaults that will be copied. Raises TooManyValues."""
+        self._constants += nbytes
+        if self._constants > (MAX_CONSTANTS if len(self.ends) == 1 else MAX_CHUNK_CONSTANTS):
+            problem = f"its symbols and defaults have more than {MAX_CONSTANTS} bytes"
+            raise TooManyValues(problem)
 
     def fail(self, ends: Places, path: str, why: Callable[[int], str] | str) -> None:
         """Note that datums are not right, by their ends. ``why``: a text, or makes one for the index in ``ends``."""

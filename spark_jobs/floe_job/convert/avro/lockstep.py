@@ -11,12 +11,13 @@ import pyarrow as pa
 from floe.registry.schema import RegisteredSchema
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema
-from floe_job.convert.avro.datums import MAX_VALUES, Bytes, Datums, TooManyValues
+from floe_job.convert.avro.datums import Bytes, Datums, TooManyValues
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.avro.reader import Reader
 from floe_job.convert.avro.readers import reader_of
 from floe_job.convert.avro.schema.connect_schema import connect_schema
 from floe_job.convert.avro.schema.parser import parse_schema
+from floe_job.convert.column_limits import check_bytes
 from floe_job.convert.typed.base import Places
 
 CHUNK: Final = 16_384
@@ -48,11 +49,13 @@ class LockstepDecoder:
     def decode(self, data: Bytes, starts: Places, ends: Places) -> Column:
         """Decode the datums between ``starts`` and ``ends``, which are ascending; no two ends are the same.
 
-        ``data``: with PADDING bytes before the first datum and behind the last.
+        ``data``: with PADDING bytes before the first datum and behind the last. Raises ColumnsTooLarge.
         """
-        columns, rows, bad = [pa.array([], self._type)], [np.zeros(0, np.int64)], []
+        columns, rows, bad, nbytes = [pa.array([], self._type)], [np.zeros(0, np.int64)], [], 0
         for first, last in self._chunks(starts, ends):
             for column in self._decode(data, starts[first:last], ends[first:last]):
+                nbytes += column.values.nbytes
+                check_bytes(nbytes, len(starts))
                 columns.append(column.values)
                 rows.append(column.rows + first)
                 bad += [(first + row, why) for row, why in column.bad]
@@ -73,10 +76,9 @@ class LockstepDecoder:
         datums = Datums(data, ends)
         try:
             column, after = self._reader.read(datums, starts, ends)
-        except TooManyValues:
+        except TooManyValues as error:
             if len(starts) == 1:
-                why = f"the value: it has more than {MAX_VALUES} values in its arrays and maps"
-                yield Column(pa.array([], self._type), np.zeros(0, np.int64), ((0, why),))
+                yield Column(pa.array([], self._type), np.zeros(0, np.int64), ((0, f"the value: {error}"),))
                 return
             half = len(starts) // 2
             yield from self._decode(data, starts[:half], ends[:half])

@@ -37,7 +37,7 @@ class RecordReader:
         columns = []
         for field, default in zip(self._fields, self._defaults, strict=True):
             column, after = field.read(datums, after, end)
-            columns.append(column if default is None else _filled(column, default))
+            columns.append(column if default is None else _filled(column, default, datums))
         return struct(self._type, len(pos), columns), after
 
     def skip(self, view: memoryview, pos: int, end: int) -> int:
@@ -132,10 +132,11 @@ def spread(column: pa.Array, rows: Longs, here: Mask) -> pa.Array:
     return column.take(pa.array(places, mask=~here))
 
 
-def _filled(column: pa.Array, default: pa.Array) -> pa.Array:
+def _filled(column: pa.Array, default: pa.Array, datums: Datums) -> pa.Array:
     """Return a column with a default in place of nulls."""
     if not column.null_count:
         return column
+    datums.spend_constants(column.null_count * default.nbytes)
     places = np.arange(len(column))
     places[column.is_null().to_numpy(zero_copy_only=False)] = len(column)
     return pa.concat_arrays([column, default]).take(pa.array(places))

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema
+from floe_job.convert.column_limits import check_bytes, default_bytes
 from floe_job.convert.envelope.chunk_reader import ChunkReaders, gathered
 from floe_job.convert.envelope.values import Misfit, Read, value_reader
 from floe_job.convert.json.fallbacks import NotExact
@@ -54,6 +55,7 @@ class PayloadDecoder:
         """``fill_defaults``: what is null gets the default of its schema."""
         self.schema = schema
         self._fill = fill_defaults
+        self._default_bytes = default_bytes(schema) if fill_defaults else 0
         self._type = arrow_type(schema)
         self._readers = ChunkReaders(schema, fill_defaults=fill_defaults)
         self._read: Read | None = None
@@ -65,8 +67,9 @@ class PayloadDecoder:
     def decode(self, text: bytearray, starts: Places, ends: Places) -> Column:
         """Decode the payloads between ``starts`` and ``ends``, which are ascending and not empty.
 
-        The byte of the text behind each payload may be changed.
+        The byte of the text behind each payload may be changed. Raises ColumnsTooLarge.
         """
+        check_bytes(self._default_bytes * len(starts), len(starts))
         nbytes = np.frombuffer(text, np.uint8)
         is_object = (nbytes[starts] == ord("{")) & (nbytes[ends - 1] == ord("}"))
         batch = _Batch(text, starts, ends, np.flatnonzero(is_object), [pa.array([], self._type)])

@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from floe_job.connect.arrow import arrow_type
+from floe_job.convert.column_limits import check_bytes
 from floe_job.convert.protobuf.descriptors import Message
 from floe_job.convert.protobuf.options import ProtobufOptions
 from floe_job.convert.protobuf.rules.apicurio import ApicurioRules
 from floe_job.convert.protobuf.rules.confluent import ConfluentRules
-from floe_job.convert.protobuf.rules.notes import Notes
+from floe_job.convert.protobuf.rules.notes import Notes, TooManyConstants
 from floe_job.convert.protobuf.wire.reader import wire_reader
 from floe_job.convert.protobuf.wire.record_sizes import RecordSizes
 from floe_job.convert.protobuf.wire.rows import MessageRows, Row
@@ -63,14 +64,19 @@ class MessageDecoder:
         self._chunk_bytes = max(1, min(CHUNK_BYTES, 2 * MAX_CHUNK_VALUES // wire.widest))
 
     def decode(self, data: Bytes, starts: Places, ends: Places) -> Column:
-        """Decode the messages between ``starts`` and ``ends``, which are ascending and do not overlap."""
-        columns, rows, bad, fast = [pa.array([], self._type)], [np.zeros(0, np.int64)], [], 0
+        """Decode the messages between ``starts`` and ``ends``, which are ascending and do not overlap.
+
+        Raises ColumnsTooLarge.
+        """
+        columns, rows, bad, fast, nbytes = [pa.array([], self._type)], [np.zeros(0, np.int64)], [], 0, 0
         for first, last in self._chunks(starts, ends):
-            found = self._decode(_binary(data, starts[first:last], ends[first:last]))
-            columns.append(found.values)
-            rows.append(found.rows + first)
-            bad += [(first + row, why) for row, why in found.bad]
-            fast += found.fast_rows
+            for begin, found in self._decode_chunk(_binary(data, starts[first:last], ends[first:last])):
+                nbytes += found.values.nbytes
+                check_bytes(nbytes, len(starts))
+                columns.append(found.values)
+                rows.append(found.rows + first + begin)
+                bad += [(first + begin + row, why) for row, why in found.bad]
+                fast += found.fast_rows
         return Column(pa.concat_arrays(columns), np.concatenate(rows), tuple(bad), fast)
 
     def _chunks(self, starts: Places, ends: Places) -> Iterator[tuple[int, int]]:
@@ -82,6 +88,19 @@ class MessageDecoder:
             last = max(first + 1, min(first + self._chunk, fitting))
             yield first, last
             first = last
+
+    def _decode_chunk(self, values: pa.BinaryArray) -> Iterator[tuple[int, Column]]:
+        """Decode a chunk; its halves one after the other where its names of enums are too large together."""
+        try:
+            yield 0, self._decode(values)
+        except TooManyConstants as error:
+            if len(values) == 1:
+                yield 0, Column(pa.array([], self._type), np.zeros(0, np.int64), ((0, str(error)),), 0)
+                return
+            half = len(values) // 2
+            yield from self._decode_chunk(values[:half])
+            for begin, found in self._decode_chunk(values[half:]):
+                yield half + begin, found
 
     def _decode(self, values: pa.BinaryArray) -> Column:
         bad: dict[int, str] = {}

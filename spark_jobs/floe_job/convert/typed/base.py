@@ -60,5 +60,6 @@ class TypedDecoder(Protocol):
     def decode(self, values: Sequence[bytes]) -> TypedBatch:
         """Decode values, none of them None.
 
-        Raises RegistryError, where schemas come from a registry that does not answer.
+        Raises RegistryError, where schemas come from a registry that does not answer. ColumnsTooLarge for several values
+        whose columns would take too much memory together.
         """

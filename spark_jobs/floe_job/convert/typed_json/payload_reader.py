@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from floe_job.connect.arrow import arrow_type, is_decimal
 from floe_job.connect.schema import ConnectSchema
+from floe_job.convert.column_limits import check_bytes, default_bytes
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.json.parse import parse, parse_value
 from floe_job.convert.typed.base import Places
@@ -42,13 +43,15 @@ class PayloadReader:
         """Raises ValueError for a schema whose values have no type in Arrow."""
         self._type = arrow_type(schema)
         self._schema = schema
+        self._default_bytes = default_bytes(schema)
         self._forms = forms
         self._exact = JsonValues(forms).reader(schema)
         self._decimals = frozenset(_decimal_names(schema, None))
         self._decoders: dict[DecimalForm, JsonDecoder | None] = {}
 
     def read(self, values: Sequence[bytes]) -> Payloads:
-        """Read values, none of them None."""
+        """Read values, none of them None. Raises ColumnsTooLarge."""
+        check_bytes(self._default_bytes * len(values), len(values))
         text = PackedText(values)
         decoder = self._decoder(self._form(text))
         carried = self._one_by_one(values) if decoder is None else _columnar(decoder, values)

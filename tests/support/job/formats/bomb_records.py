@@ -10,6 +10,8 @@ from tests.support.avro import varint
 from tests.support.job.formats import ext_json_records
 from tests.support.job.formats.envelopes import DATE, DECIMAL
 
+_LONG: Final = "S" * 20_000
+_LONG_SYMBOL: Final = {"type": "enum", "name": "E", "symbols": [_LONG]}
 _HUGE: Final = (2**62, -(2**62), 2**63 - 1, -(2**63), 2**31, 10**7)
 
 
@@ -54,6 +56,11 @@ def avro_bombs() -> Iterator[tuple[str, Any, bytes]]:
     )
     symbols = {"type": "enum", "name": "E", "symbols": [f"S{i}" for i in range(20_000)]}
     yield "uses of 20,000 symbols", _record("R", a=symbols, **{f"f{i}": "E" for i in range(2_000)}), b"\x00" * 2_001
+    yield (
+        "a long symbol, 30,000 times",
+        _record("R", a={"type": "array", "items": _LONG_SYMBOL}),
+        (varint(30_000) + bytes(30_001)),
+    )
     yield "fixed of 2 GB", _record("R", a={"type": "fixed", "name": "F", "size": 2**31 - 1}), b"1" * 100
     money = {"type": "bytes", "logicalType": "decimal", "precision": 10_000, "scale": 2}
     yield "decimal of 10,000 digits", _record("R", a=money), varint(4_200) + b"\x7f" * 4_200
@@ -82,6 +89,11 @@ def _laughs(levels: int, width: int) -> dict[str, Any]:
 
 DEPTHS: Final = (100, 300, *range(900, 1000, 7))
 """Levels in a value: Python stops between 900 and 1,000, where depends on who calls."""
+
+
+def _size(count: int) -> bytes:
+    """Write a number of up to 21 bits as Protobuf has it, without a sign."""
+    return bytes([count & 127 | 128, count >> 7 & 127 | 128, count >> 14])
 
 
 def protobuf_bombs() -> Iterator[tuple[str, str, bytes]]:
@@ -123,6 +135,8 @@ def protobuf_bombs() -> Iterator[tuple[str, str, bytes]]:
     values = "".join(f"V{i} = {i};" for i in range(10_000))
     uses = "".join(f"E f{i} = {i};" for i in range(1, 4_000))
     yield "uses of 10,000 values", f"enum E {{ {values} }} message R {{ {uses} }}", b"\x00"
+    often = f"enum E {{ {_LONG} = 0; }} message R {{ repeated E a = 1; }}"
+    yield "a long name, 30,000 times", often, b"\x00\x0a" + _size(30_000) + bytes(30_000)
     yield "file of another", 'import "/etc/passwd"; message R { int32 a = 1; }', b"\x00\x08\x01"
     yield "comment of 1 MB", "/*" + "x" * 1_000_000 + "*/ message R { int32 a = 1; }", b"\x00\x08\x01"
     plain = "message R { repeated int32 a = 1; bytes b = 2; map<int32, int32> c = 3; }"

@@ -102,6 +102,8 @@ def test_bombs_take_little_memory_and_harm_no_neighbour() -> None:
         ("avro", "decimal of 10,000 digits", "a decimal of more than 38 digits"),
         ("protobuf", "options of 1,000 levels, {", "more than 64 brackets in each other"),
         ("protobuf", "list of 200,000 entries", "more than 20000 statements"),
+        ("avro", "a long symbol, 30,000 times", "its symbols and defaults have more than 536870912 bytes"),
+        ("protobuf", "a long name, 30,000 times", "the names of its enums have more than 536870912 bytes"),
         ("avro", "uses of 20,000 symbols", "more than 200000 symbols and parameters"),
         ("json schema", "10,000 types", "more than 5000 fields"),
         ("json schema", "uses of 10,000 parts, allOf", "more than 100000 branches"),

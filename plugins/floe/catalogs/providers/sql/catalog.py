@@ -3,6 +3,7 @@
 import os
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergNamespaceProperties, IcebergTables, SqlCatalog
@@ -30,6 +31,21 @@ __all__ = ["CheckedSqlCatalog", "merge_updated", "relevant_part"]
 _TABLES = IcebergTables.__tablename__, IcebergNamespaceProperties.__tablename__
 _TYPE = "iceberg_type"
 """The column of schema V1, which distinguishes tables from views."""
+
+LOCK_TIMEOUT = "10s"
+"""How long a change waits in PostgreSQL for another session's, which by default is for ever: a host that has crashed may hold
+a row for hours. Other databases have a limit of their own."""
+
+_CHANGES = ("UPDATE", "INSERT", "DELETE")
+
+
+def _limit_locks(_connection: Any, cursor: Any, statement: str, *_: object) -> None:
+    """Limit the wait of a change's transaction, unless the server or the connection does so already."""
+    if statement.lstrip()[:6].upper() in _CHANGES:
+        # not for the session: a pool may give it to others
+        cursor.execute(
+            f"SELECT set_config('lock_timeout', '{LOCK_TIMEOUT}', true) WHERE current_setting('lock_timeout') = '0'"
+        )
 
 
 def _dispose(engine: Engine, pid: int) -> None:
@@ -70,6 +86,8 @@ class CheckedSqlCatalog(StagedCommit, SqlCatalog):
         Java reads whichever version it is set to.
         """
         event.listen(self.engine, "handle_error", refusal_of, retval=True)
+        if self.engine.dialect.name == "postgresql":
+            event.listen(self.engine, "before_cursor_execute", _limit_locks)
         # who opens a catalog does not always close it: its connections end with it, but not those of a fork's parent
         weakref.finalize(self, _dispose, self.engine, os.getpid())
         self._schema_version = self._prepared_schema()

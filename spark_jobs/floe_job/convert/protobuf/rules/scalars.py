@@ -27,6 +27,9 @@ KINDS: Final = {
 }
 """What Connect has for the types of the wire, as Confluent's converter reads them."""
 
+SHORT_NAMES: Final = 1024
+"""Bytes of the names of an enum in a chunk up to which they are no larger than other values are."""
+
 Convert = Callable[[pa.Array, Places, Notes], pa.Array]
 """Makes a column of values of their schema from one of the wire; the owners are the messages of the values."""
 
@@ -103,6 +106,9 @@ def enum(kind: Any, *, as_numbers: bool) -> Convert:
         if as_numbers:
             return column
         texts = pa.array([names.get(number, f"{prefix}{number}") for number in numbers], pa.large_string())
+        if texts.nbytes > SHORT_NAMES:
+            lengths = pc.binary_length(texts)
+            notes.spend_constants(pc.sum(lengths.take(encoded.indices)).as_py() or 0)
         return texts.take(encoded.indices)
 
     return named
