@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pyiceberg.exceptions import CommitFailedException
@@ -176,9 +177,14 @@ def test_longest_property_is_kept_whole(lake: CatalogLake, provider: CatalogProv
 
 
 def test_probe_finds_nothing_and_leaves_nothing(lake: CatalogLake) -> None:
-    lake.create()
+    table = lake.create()
     assert probe_catalog(lake.tables(), "rpc") == []
     assert lake.tables().names("rpc") == [TABLE]
+    folder = Path(urlsplit(table.location()).path).parent
+    left = [
+        one for one in folder.rglob("*floe_probe*/**/*") if one.is_file() and one.suffix != ".crc"
+    ]  # of Hadoop's client
+    assert left == []
 
 
 # -- commits that meet others --------------------------------------------------------------------------------------------

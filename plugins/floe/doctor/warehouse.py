@@ -15,7 +15,7 @@ from floe.config.sections.tables import TableSettings
 from floe.doctor.case import Case
 from floe.doctor.catalog import tables_of
 from floe.doctor.finding import About, Finding
-from floe.status.catalog_probe import PREFIX
+from floe.status.catalog_probe import PREFIX, drop_probe
 
 CONTENT = b"probe of floe doctor"
 FILE_PREFIX = "floe-doctor-"
@@ -47,8 +47,7 @@ def _tried_on_probe(case: Case, about: About) -> Iterator[Finding]:
     try:
         yield _tried(case, about, table)
     finally:
-        with case.tables.errors(f"drop table {name!r}"):
-            case.tables.catalog.drop_table(name)
+        drop_probe(case.tables, name)
 
 
 def _tried(case: Case, about: About, table: Table) -> Finding:

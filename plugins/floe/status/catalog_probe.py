@@ -1,5 +1,6 @@
 """A probe of a catalog: whether it keeps what floe commits, found out on a table of its own, before any record is read."""
 
+import logging
 import uuid
 from collections.abc import Iterator
 from typing import Final
@@ -19,6 +20,8 @@ from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import property_name, write_properties
 from floe.tables.snapshot_commit import append
+
+log = logging.getLogger(__name__)
 
 PREFIX: Final = "floe_probe_"
 BRANCH: Final = "floe_probe"
@@ -44,11 +47,42 @@ def probe_catalog(tables: Tables, namespace: str) -> list[str]:
     branches = (MAIN_BRANCH, BRANCH) if provider_of(table).keeps_history else (MAIN_BRANCH,)
     findings = [finding for branch in branches for finding in _commit_findings(tables, name, branch)]
     try:
-        with tables.errors(f"drop table {name!r}"):
-            tables.catalog.drop_table(name)
+        drop_probe(tables, name)
     except CatalogError as error:
         findings.append(f"probe table {name!r} remains, drop it: {error}")
     return findings
+
+
+def drop_probe(tables: Tables, name: str) -> None:
+    """Drop a table that a probe made, and remove its files, which a catalog leaves. Raises CatalogError.
+
+    Files that cannot be removed are named in the log: they do no harm.
+    """
+    try:
+        table = tables.load(name)
+    except CatalogError as error:
+        log.warning("files of probe table %s are left over: it cannot be loaded (%s)", name, error)
+        table = None
+    with tables.errors(f"drop table {name!r}"):
+        tables.catalog.drop_table(name)
+    if table is not None:
+        _remove_files(table, name)
+
+
+def _remove_files(table: Table, name: str) -> None:
+    for location in _files_of(table):
+        try:
+            table.io.delete(location)
+        except FileNotFoundError:
+            continue  # catalogs of folders remove them with the table
+        except OSError as error:
+            log.warning("file %s of probe table %s is left over: it cannot be removed (%s)", location, name, error)
+
+
+def _files_of(table: Table) -> list[str]:
+    """Return the files of a table without data files."""
+    logged = [entry.metadata_file for entry in table.metadata.metadata_log]
+    return [table.metadata_location, *logged, *(snapshot.manifest_list for snapshot in table.metadata.snapshots)]
 
 
 def _commit_findings(tables: Tables, name: str, branch: str) -> Iterator[str]:
