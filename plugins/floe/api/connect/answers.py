@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
-import traceback
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -13,10 +11,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from floe.api.connect.http.methods import allowed_methods
-from floe.api.lazy_app import Asgi, Receive, Scope, Send
 from floe.config.secrets.mask import hide
-
-log = logging.getLogger(__name__)
 
 _TITLES = {
     401: "Unauthorized",
@@ -76,37 +71,6 @@ def add_error_answers(app: FastAPI) -> None:
     app.add_exception_handler(ConnectError, connect_error)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, http_error)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, invalid)
-
-
-class UnexpectedErrors:
-    """An ASGI app around another that answers an error of floe's own. Its text is in the log, without secrets.
-
-    An error that gets further is logged by the web server, with its secrets.
-    """
-
-    def __init__(self, app: Asgi) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        has_begun = False
-
-        async def send_noticed(message: Scope) -> None:
-            nonlocal has_begun
-            has_begun = True
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_noticed)
-        except Exception as error:  # noqa: BLE001 - whatever it is, its text must not get further
-            trace = hide("".join(traceback.format_exception(error)).rstrip())
-            log.error("%s %s failed:\n%s", scope.get("method"), scope.get("path"), trace)
-            name = type(error).__name__
-            if has_begun:
-                msg = f"{name}: see above"
-                raise RuntimeError(msg) from None
-            await error_answer(500, f"floe failed to answer ({name}): see the log of Airflow's API server")(
-                scope, receive, send
-            )
 
 
 def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:

@@ -7,11 +7,12 @@ import os
 from fastapi import Depends, FastAPI
 
 from floe.api.connect.access import no_cookie
-from floe.api.connect.answers import UnexpectedErrors, add_error_answers
+from floe.api.connect.answers import add_error_answers, error_answer
 from floe.api.connect.http.methods import HeadCalls
 from floe.api.connect.http.plain_paths import PlainPaths
 from floe.api.connect.routes import connectors, offsets, plugins, states, worker
 from floe.api.identity import caller
+from floe.api.unexpected_errors import UnexpectedErrors
 from floe.config.secrets.mask import learn_environment
 
 
@@ -25,8 +26,9 @@ def create_app() -> FastAPI:
         redirect_slashes=False,  # likewise
     )
     add_error_answers(app)
-    for layer in (PlainPaths, HeadCalls, UnexpectedErrors):  # the last one is called first
-        app.add_middleware(layer)
+    app.add_middleware(PlainPaths)
+    app.add_middleware(HeadCalls)
+    app.add_middleware(UnexpectedErrors, answer=error_answer)  # the last one is called first
     for module in (worker, connectors, states, offsets, plugins):
         app.include_router(module.router)
     return app
