@@ -13,6 +13,8 @@ BUNDLES: Final[Mapping[str, str]] = {
     "gs": "org.apache.iceberg:iceberg-gcp-bundle:1.12.0",
     "abfs": "org.apache.iceberg:iceberg-azure-bundle:1.12.0",
     "abfss": "org.apache.iceberg:iceberg-azure-bundle:1.12.0",
+    "wasb": "org.apache.iceberg:iceberg-azure-bundle:1.12.0",
+    "wasbs": "org.apache.iceberg:iceberg-azure-bundle:1.12.0",
 }
 """Packages with the clients of a store, by the scheme of a location; Iceberg's runtime contains none."""
 
