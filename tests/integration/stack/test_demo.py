@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -35,15 +36,13 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def stack(command: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "stack", command],
-        env=environment,
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
+    """Run a command of the stack to its end. One that takes too long is killed, and what it started is stopped."""
+    arguments: dict[str, Any] = {"env": environment, "cwd": REPOSITORY, "capture_output": True, "text": True}
+    try:
+        return subprocess.run([sys.executable, "-m", "stack", command], timeout=900, check=False, **arguments)
+    except subprocess.TimeoutExpired:
+        subprocess.run([sys.executable, "-m", "stack", "down"], timeout=300, check=False, **arguments)
+        raise
 
 
 def left_over(folder: Path) -> list[str]:
