@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import socket
+import urllib.request
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -52,6 +53,10 @@ class Azurite:
         scheme = {"blob_storage_scheme": "http", "dfs_storage_scheme": "http"}
         return AzureFileSystem(ACCOUNT, account_key=KEY, **where, **scheme)
 
+    def remove(self, container: str) -> None:
+        """Remove a container with all that is in it."""
+        self.files().delete_dir(container)
+
     def _accepts(self) -> bool:
         with suppress(OSError), socket.create_connection((LOOPBACK, self._port), 1):
             return True
@@ -91,3 +96,8 @@ class FakeGcs:
         """Return Arrow's file system."""
         address = self.url.partition("://")[2]
         return GcsFileSystem(anonymous=True, scheme="http", endpoint_override=address, project_id="floe")
+
+    def remove(self, bucket: str) -> None:
+        """Remove an empty bucket, which Arrow's client does not."""
+        request = urllib.request.Request(f"{self.url}/storage/v1/b/{bucket}", method="DELETE")  # noqa: S310 - loopback
+        urllib.request.urlopen(request, timeout=10).close()  # noqa: S310 - loopback
