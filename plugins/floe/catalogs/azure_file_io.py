@@ -58,7 +58,7 @@ class AzureFileIO(PyArrowFileIO):
     def file_system(self, _: str, netloc: str | None = None) -> FileSystem:
         """Return Arrow's file system for the host of ``container@host``. Raises ValueError."""
         _, _, host = (netloc or "").partition("@")
-        return AzureFileSystem(**arguments(host, self.properties))
+        return AzureFileSystem(**arguments(host.lower(), self.properties))
 
 
 def arguments(host: str, properties: Properties) -> dict[str, Any]:

@@ -69,6 +69,16 @@ def test_no_login_is_sent_to_a_host_that_is_not_azures(host: str) -> None:
         arguments(host, {"adls.sas-token": "sv=1"})
 
 
+def test_host_counts_in_any_case() -> None:
+    AzureFileIO({"adls.account-key": "aw=="}).file_system("abfss", "c@Acc.DFS.Core.Windows.Net")
+
+
+@pytest.mark.parametrize("location", ["abfss://c@/a", "abfss://c@:443/a", "abfss://@/a"])
+def test_location_without_an_account_is_refused(location: str) -> None:
+    with pytest.raises(ValueError, match=r"names no account|no host of Azure's storage"):
+        AzureFileIO({"adls.sas-token": "sv=1"}).new_input(location)
+
+
 def test_address_that_is_set_counts_for_all_accounts() -> None:
     given = {"adls.blob-storage-authority": "127.0.0.1:10000", "adls.blob-storage-scheme": "http"}
     made = {"blob_storage_authority": "127.0.0.1:10000", "blob_storage_scheme": "http"}
