@@ -6,7 +6,6 @@ accounts.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -23,8 +22,9 @@ from pyiceberg.io import (
     ADLS_SAS_TOKEN,
     ADLS_TENANT_ID,
 )
-from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.typedef import EMPTY_DICT, Properties
+
+from floe.catalogs.arrow_file_io import ArrowFileIO
 
 CLOUDS: Final = ("core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net", "storage.azure.net")
 """Where Azure's accounts are. To another host no credentials are sent, unless the operator or the connector names it."""
@@ -32,21 +32,13 @@ CLOUDS: Final = ("core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudap
 _SERVICES: Final = (".dfs.", ".blob.")
 
 
-class AzureFileIO(PyArrowFileIO):
+class AzureFileIO(ArrowFileIO):
     """Reads and writes by Arrow's client, each account with its own credentials.
 
     They are the first that there are of: a SAS token of the account (``adls.sas-token.<account>``, with or without the
     rest of its host), ``adls.sas-token``, ``adls.account-key``, ``adls.client-id`` with its secret and tenant, and what
     the process has (environment, managed identity). ``adls.account-name`` says whose the key and the plain token are.
     """
-
-    def __init__(self, properties: Properties = EMPTY_DICT) -> None:
-        super().__init__(properties)
-        self.fs_by_scheme = lru_cache(self.file_system)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self.fs_by_scheme = lru_cache(self.file_system)
 
     @staticmethod
     def parse_location(location: str, properties: Properties = EMPTY_DICT) -> tuple[str, str, str]:

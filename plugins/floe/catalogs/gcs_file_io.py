@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pyarrow.fs import FileSystem, GcsFileSystem
 from pyiceberg.io import GCS_DEFAULT_LOCATION, GCS_SERVICE_HOST, GCS_TOKEN, GCS_TOKEN_EXPIRES_AT_MS
-from pyiceberg.io.pyarrow import PyArrowFileIO
-from pyiceberg.typedef import EMPTY_DICT, Properties
+from pyiceberg.typedef import Properties
+
+from floe.catalogs.arrow_file_io import ArrowFileIO
 
 NO_LOGIN: Final = "gcs.no-auth"
 IMPERSONATED: Final = "gcs.impersonate.service-account"
@@ -22,18 +22,10 @@ RETRY_SECONDS: Final = 120
 _NO_END: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 
-class GcsFileIO(PyArrowFileIO):
+class GcsFileIO(ArrowFileIO):
     """Reads and writes by Arrow's client; credentials of the process are taken where none are given."""
 
-    def __init__(self, properties: Properties = EMPTY_DICT) -> None:
-        super().__init__(properties)
-        self.fs_by_scheme = lru_cache(self.file_system)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self.fs_by_scheme = lru_cache(self.file_system)
-
-    def file_system(self, _: str, __: str | None = None) -> FileSystem:
+    def file_system(self, _: str, netloc: str | None = None) -> FileSystem:
         """Return Arrow's file system, one for all buckets. Raises ValueError."""
         return GcsFileSystem(**arguments(self.properties))
 
