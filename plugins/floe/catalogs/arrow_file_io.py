@@ -1,4 +1,4 @@
-"""What the FileIOs of floe's own share: one file system of Arrow for each place, made anew in each process."""
+"""What the FileIOs of floe's own share: one file system of Arrow for each place, and none that goes to a worker."""
 
 from __future__ import annotations
 
