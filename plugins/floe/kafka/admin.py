@@ -95,8 +95,11 @@ class Cluster(Topics):
             )
             raise TopicMissing(msg)
         tps = [TopicPartition(name, p) for name in sorted(topics) for p in topics[name].partitions]
-        starts, ends = self.log_starts(tps), self.stable_ends(tps)
-        return tuple(PartitionLog(tp, topics[tp.topic].topic_id, starts[tp], ends[tp]) for tp in tps)
+        starts, ends = self.log_starts(tps), self._listed(tps, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        return tuple(
+            PartitionLog(tp, topics[tp.topic].topic_id, starts[tp], ends[tp].offset, ends[tp].leader_epoch)
+            for tp in tps
+        )
 
     def log_starts(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the first offset that each partition still has."""
@@ -125,22 +128,31 @@ class Cluster(Topics):
         Brokers give a marker the time of their own clock.
         """
         spec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
-        return self._offsets(tps, spec, ck.IsolationLevel.READ_UNCOMMITTED, "timestamp")
+        found = self._listed(tps, spec, ck.IsolationLevel.READ_UNCOMMITTED)
+        return {tp: int(one.timestamp) for tp, one in found.items()}
 
     def _offsets(
         self,
         tps: Iterable[TopicPartition],
         spec: Any,
         isolation: ck.IsolationLevel = ck.IsolationLevel.READ_COMMITTED,
-        field: str = "offset",
     ) -> dict[TopicPartition, int]:
+        return {tp: int(one.offset) for tp, one in self._listed(tps, spec, isolation).items()}
+
+    def _listed(
+        self,
+        tps: Iterable[TopicPartition],
+        spec: Any,
+        isolation: ck.IsolationLevel = ck.IsolationLevel.READ_COMMITTED,
+    ) -> dict[TopicPartition, Any]:
+        """Return the broker's answer about each partition: offset, timestamp, leader epoch."""
         asked = {ck.TopicPartition(tp.topic, tp.partition): spec for tp in tps}
         if not asked:
             return {}
 
-        def request() -> "Future[dict[TopicPartition, int]]":
+        def request() -> "Future[dict[TopicPartition, Any]]":
             answers = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=REQUEST_TIMEOUT)
-            return _gathered({TopicPartition(t.topic, t.partition): future for t, future in answers.items()}, field)
+            return _gathered({TopicPartition(t.topic, t.partition): future for t, future in answers.items()})
 
         names = ", ".join(repr(name) for name in sorted({tp.topic for tp in asked})[:20])
         return self._ask(request, Action(f"list the offsets of topic {names}", f"Describe and Read on topic {names}"))
@@ -255,12 +267,11 @@ def _reading_group(group_id: str) -> Action:
     return Action(f"read the positions of group {group_id!r}", f"Describe and Read on group {group_id!r}")
 
 
-def _gathered(futures: Mapping[TopicPartition, "Future[Any]"], field: str) -> "Future[dict[TopicPartition, int]]":
-    """Join a field of the futures of one request into one; the first error is the error of the result."""
-    joined: Future[dict[TopicPartition, int]] = Future()
+def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[TopicPartition, Any]]":
+    """Join the futures of one request into one; the first error is the error of the result."""
+    joined: Future[dict[TopicPartition, Any]] = Future()
     try:
-        results = {tp: getattr(future.result(REQUEST_TIMEOUT * 2), field) for tp, future in futures.items()}
-        joined.set_result(results)
+        joined.set_result({tp: future.result(REQUEST_TIMEOUT * 2) for tp, future in futures.items()})
     except ck.KafkaException as error:
         joined.set_exception(error)
     return joined

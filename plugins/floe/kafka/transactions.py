@@ -20,7 +20,7 @@ from floe.kafka.exceptions import (
 )
 from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, TRANSACTIONS, KafkaSettings
 from floe.kafka.tokens import with_tokens
-from floe.model.positions import Position
+from floe.model.positions import Position, PositionMetadata
 
 Headers = list[tuple[str, str | bytes | None]]
 
@@ -183,7 +183,7 @@ class TransactionalProducer:
         lender = ck.Consumer({**with_tokens(self._settings.group_member(group_id)), "logger": self._log})
         try:
             for batch in _batches(positions, group_id):
-                offsets = [ck.TopicPartition(p.tp.topic, p.tp.partition, p.offset, metadata=p.metadata) for p in batch]
+                offsets = [_committed(position) for position in batch]
                 self._producer.send_offsets_to_transaction(offsets, lender.consumer_group_metadata(), REQUEST_TIMEOUT)
         finally:
             lender.close()
@@ -214,6 +214,13 @@ class TransactionalProducer:
             )
             kind = KafkaUnreachable if is_away else TransactionFailed
             raise kind(msg) from error
+
+
+def _committed(position: Position) -> ck.TopicPartition:
+    """Return a position as it is committed, with its leader epoch also where other consumers look for it."""
+    metadata = PositionMetadata.decode(position.metadata)
+    epoch = metadata.epoch.number if metadata is not None and metadata.epoch is not None else -1
+    return ck.TopicPartition(*position.tp, position.offset, metadata=position.metadata, leader_epoch=epoch)
 
 
 def _batches(positions: Sequence[Position], group_id: str) -> Iterator[list[Position]]:

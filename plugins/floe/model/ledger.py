@@ -8,12 +8,14 @@ from typing import NamedTuple
 from floe.model.exceptions import ReplayForgotten
 from floe.model.holding import Holding, LiveRange, LogId, extended, seeded
 from floe.model.intervals import Intervals
-from floe.model.positions import Position
+from floe.model.positions import Position, without_epoch
 from floe.model.ranges import OffsetRange
 
 MAX_REPLAYS = 100
 """Appending replays that a ledger keeps."""
 
+
+_ALL = 2**63 - 1
 
 MAX_SLICES = 200
 """Slices that the ledger of a dead-letter table keeps: an older slice is resolved, or read again by a new plan."""
@@ -197,13 +199,18 @@ class Ledger:
             holdings[log_id] = replace(holding, held=left, live_end=None, recovered=holding.recovered - gone)
         return replace(self, holdings=holdings)
 
-    def with_copies_below(self, positions: Mapping[LogId, Position]) -> "Ledger":
-        """Return the ledger without copies of positions above the one given for their log."""
-        holdings = dict(self.holdings)
-        for log_id, position in positions.items():
+    def cut(self, cuts: Mapping[LogId, tuple[int, Position]]) -> "Ledger":
+        """Return the ledger without the offsets from each log's cut on, and without copies of positions above that log's.
+
+        The copies below have no leader epoch any more: it is of the log before the cut.
+        """
+        holdings = dict(self.without({log_id: Intervals(((cut, _ALL),)) for log_id, (cut, _) in cuts.items()}).holdings)
+        for log_id, (_, position) in cuts.items():
             holding = holdings.get(log_id)
-            if holding is not None and holding.position is not None and holding.position[0] > position.offset:
-                holdings[log_id] = replace(holding, position=(position.offset, position.metadata))
+            if holding is not None and holding.position is not None:
+                copy = Position(position.tp, *holding.position)
+                copy = position if copy.offset > position.offset else without_epoch(copy)
+                holdings[log_id] = replace(holding, position=(copy.offset, copy.metadata))
         return replace(self, holdings=holdings)
 
     def rerouted(self, routes: Mapping[str, str]) -> "Ledger":

@@ -92,6 +92,7 @@ class Plan:
     partition's position as the plan sent it; slices start there. ``replaced``: the positions found, where the operator
     decided to go back or to drop a backlog. ``decisions``: those decisions, for the record. ``anchors``: per table with a
     decision, its last ledger snapshot at that time. ``tables``: the UUIDs of the tables that the plan looked up.
+    ``cuts``: of topics that were reset, by partition the offset from which on their log has other records than were read.
     ``left_out``: topics that the client may not read; the run fails at its end. ``code``: of transforms in Python by the path
     of their class, version and SHA-256. A replay has no positions and moves none.
     """
@@ -106,6 +107,7 @@ class Plan:
     positions: tuple[Position, ...]
     slices: tuple[Slice, ...]
     replaced: tuple[Position, ...] = ()
+    cuts: Mapping[TopicPartition, int] = field(default_factory=dict)
     decisions: Mapping[str, Any] = field(default_factory=dict)
     anchors: Mapping[str, int] = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)
@@ -125,6 +127,12 @@ class Plan:
     @property
     def is_replay(self) -> bool:
         return any(s.is_replay for s in self.slices)
+
+    @property
+    def epochs(self) -> dict[TopicPartition, int]:
+        """The leader epochs in which the ranges were planned; a replay's plan has none."""
+        found = {p.tp: p.metadata_fields.epoch for p in self.positions}
+        return {tp: epoch.number for tp, epoch in found.items() if epoch is not None}
 
     def slice_id(self, slice_: Slice) -> str:
         """Name one slice of this plan, as the ``floe-slice`` header does."""
@@ -161,6 +169,7 @@ class Plan:
             "positions": [[p.tp.topic, p.tp.partition, p.offset, p.metadata] for p in self.positions],
             "slices": [_slice_to_json(s) for s in self.slices],
             "replaced": [[p.tp.topic, p.tp.partition, p.offset, p.metadata] for p in self.replaced],
+            **({"cuts": [[*tp, offset] for tp, offset in sorted(self.cuts.items())]} if self.cuts else {}),
             "decisions": dict(self.decisions),
             "anchors": {table: str(snapshot_id) for table, snapshot_id in self.anchors.items()},
             **({"tables": dict(self.tables)} if self.tables else {}),
@@ -185,6 +194,7 @@ class Plan:
             positions=_positions(fields["positions"]),
             slices=tuple(_slice_from_json(*one) for one in fields["slices"]),
             replaced=_positions(fields["replaced"]),
+            cuts={TopicPartition(t, int(p)): int(offset) for t, p, offset in fields.get("cuts", ())},
             decisions=fields["decisions"],
             anchors={table: int(snapshot_id) for table, snapshot_id in fields["anchors"].items()},
             tables=fields.get("tables", {}),

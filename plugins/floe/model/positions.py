@@ -31,6 +31,17 @@ def owner_of(connector: str) -> str:
     return f"{connector[: MAX_OWNER - 17].encode('ascii', 'replace').decode()}~{digest}"
 
 
+class LeaderEpoch(NamedTuple):
+    """The leader epoch in which a partition's log was planned up to ``end``.
+
+    All offsets below ``end`` that floe has read are of the log that the leader of this epoch had. If the log of a later
+    leader has an earlier end of this epoch (KIP-101), other records have those offsets now.
+    """
+
+    number: int
+    end: int
+
+
 class PartitionBacklog(NamedTuple):
     """The backlog of a table on a partition: all offsets from ``start`` on, under ``route``."""
 
@@ -47,7 +58,8 @@ class PositionMetadata:
     belongs to. ``lost``: offsets accepted as lost that no snapshot records yet. ``backlogs``: by table.
     ``owner``: the connector that moves the position, as :func:`owner_of` returns it; empty in older positions.
     ``limits``: the maximum number of offsets that a slice reads after a write that took too long, by the slice's name
-    (see ``range_limits``).
+    (see ``range_limits``). ``epoch``: of the last plan, its end at or above the offset; None in older positions, and where
+    the brokers keep no leader epochs.
     """
 
     routing: str
@@ -58,6 +70,7 @@ class PositionMetadata:
     backlogs: Mapping[str, PartitionBacklog] = field(default_factory=lambda: MappingProxyType({}))
     owner: str = ""
     limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    epoch: LeaderEpoch | None = None
 
     def encode(self) -> str:
         """Write as compact JSON. Without backlogs it is well below Kafka's limit; with many of them it may exceed it.
@@ -72,6 +85,8 @@ class PositionMetadata:
             "topic": self.topic_id,
             "cluster": self.cluster_id,
         }
+        if self.epoch is not None:
+            fields["epoch"] = list(self.epoch)
         if self.lost:
             fields["lost"] = list(self.lost)
         if self.backlogs:
@@ -109,6 +124,7 @@ class PositionMetadata:
                 backlogs=backlogs,
                 owner=str(fields.get("owner", "")),
                 limits=_limits(fields.get("limits", {})),
+                epoch=_epoch(fields.get("epoch")),
             )
         except (LookupError, TypeError, ValueError, OverflowError, AttributeError):
             return None
@@ -148,6 +164,14 @@ class Position:
         return found.limits if found is not None else {}
 
 
+def without_epoch(position: Position) -> Position:
+    """Return a position without its leader epoch, which each plan renews."""
+    metadata = PositionMetadata.decode(position.metadata)
+    if metadata is None or metadata.epoch is None:
+        return position
+    return replace(position, metadata=replace(metadata, epoch=None).encode())
+
+
 def _json(fields: Mapping[str, Any]) -> str:
     return json.dumps(fields, separators=(",", ":"))
 
@@ -158,6 +182,13 @@ def _limits(fields: Mapping[str, Any]) -> dict[str, int]:
         msg = f"limits below 1: {limits}"
         raise ValueError(msg)
     return limits
+
+
+def _epoch(fields: Any) -> LeaderEpoch | None:
+    if fields is None:
+        return None
+    number, end = fields
+    return LeaderEpoch(int(number), int(end))
 
 
 def check_owner(positions: Iterable[Position], connector: str) -> None:

@@ -75,9 +75,13 @@ def ranges_from_json(topics: dict[str, Any]) -> tuple[OffsetRange, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLog:
-    """The broker's state of one partition: ``log_start`` and ``stable_end`` (last stable offset)."""
+    """The broker's state of one partition: ``log_start`` and ``stable_end`` (last stable offset).
+
+    ``epoch``: the leader epoch in which it was asked for; None where the broker did not say it.
+    """
 
     tp: TopicPartition
     topic_id: str
     log_start: int
     stable_end: int
+    epoch: int | None = None

@@ -18,12 +18,13 @@ from floe.kafka.admin import Cluster
 from floe.kafka.group_offsets import Move, move_positions
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transactions import ControlRecord
+from floe.kafka.truncation import divergences, epochs_of
 from floe.model.decisions import ALL, Decisions, Rollback
 from floe.model.exceptions import PlanRefused, Superseded
 from floe.model.plan import Plan
 from floe.model.plan_progress import Progress, progress
 from floe.model.plan_seal import DeploymentKey, PlanKey
-from floe.model.positions import Position, PositionMetadata, check_owner
+from floe.model.positions import Position, PositionMetadata, check_owner, owner_of
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning.decision_checks import (
     check_accepted_losses,
@@ -36,7 +37,7 @@ from floe.planning.decision_checks import (
 from floe.planning.dropped_tables import Commits, dropped_tables, refilled_from
 from floe.planning.losses import OffsetsLost
 from floe.planning.refusing_tables import check_one_takes
-from floe.planning.slicing import cut_slices
+from floe.planning.slicing import cut_slices, with_epochs
 from floe.planning.start_policy import ResolvedPositions, StartPolicy
 from floe.planning.start_positions import resolve_start_positions
 from floe.planning.wanted_offsets import check_combination, wanted_offsets
@@ -83,11 +84,13 @@ def draft_plan(
         dropped = dropped_tables(ledgers, connector, Commits(settings, control, deployment), decided)
         decided = replace(decided, dropped_tables=dropped)
     start_policy = _start_policy(connector, source, ledgers, decided, logs, known, group_is_known=bool(of_group))
+    start_policy = replace(start_policy, divergences=_divergences(settings, start_policy, logs, known, decided))
     if not known or decided.recover:
         check_no_rows_of_sink(ledgers, connector)
     resolved = _resolved(logs, known, start_policy, decided)
     limit = max_records if max_records is not None else connector.max_records_per_run
     on_record = replace(decisions or Decisions(), dropped_tables=decided.dropped_tables)
+    slices = cut_slices(resolved.positions, logs, connector.tables, limit)
     plan = Plan(
         plan_id=uuid.uuid4().hex,
         connector=connector.name,
@@ -96,9 +99,10 @@ def draft_plan(
         config=connector.frozen(),
         control_topic=connector.control_topic,
         control_ends=ends,
-        positions=resolved.positions,
-        slices=cut_slices(resolved.positions, logs, connector.tables, limit),
+        positions=with_epochs(resolved.positions, logs, slices),
+        slices=slices,
         replaced=resolved.replaced,
+        cuts=resolved.cuts,
         decisions=_on_record(on_record, [*without_rows(decided), *resolved.notes]),
         anchors=_anchors(ledgers, decided),
         tables=ledgers.uuids if not connector.routing.is_dynamic else {},
@@ -141,6 +145,26 @@ def _start_policy(
         starts=wanted_offsets("start_at", decisions.start_at, logs, source.offsets_at),
         skips=wanted_offsets("skip_to", decisions.skip_to, logs, source.offsets_at),
     )
+
+
+def _divergences(
+    settings: KafkaSettings,
+    start_policy: StartPolicy,
+    logs: Sequence[PartitionLog],
+    positions: Mapping[TopicPartition, Position],
+    decisions: Decisions,
+) -> dict[TopicPartition, int]:
+    """Return where logs are others than those that the positions, or the copies to be recovered, are of."""
+    found = dict(positions)
+    if decisions.recover:
+        copies = {one.tp: start_policy.copies(one) for one in logs if not _is_own(positions.get(one.tp), start_policy)}
+        found |= {tp: copy for tp, copy in copies.items() if copy is not None}
+    return divergences(settings, logs, epochs_of(logs, found, start_policy.cluster_id))
+
+
+def _is_own(position: Position | None, start_policy: StartPolicy) -> bool:
+    metadata = None if position is None else PositionMetadata.decode(position.metadata)
+    return metadata is not None and metadata.owner in ("", owner_of(start_policy.owner))
 
 
 def _has_work(logs: Sequence[PartitionLog], positions: Mapping[TopicPartition, Position]) -> bool:
@@ -269,15 +293,18 @@ def _opened(position: Position, found: Position | None) -> Position:
             "another process moved it. No offset was committed; the next run plans from the present ones."
         )
         raise Superseded(msg)
-    return found
+    if found.offset > position.offset:
+        return found
+    return replace(found, metadata=replace(now, epoch=then.epoch).encode())
 
 
 def _is_this_plans(now: PositionMetadata, then: PositionMetadata) -> bool:
     """Return whether a position at the plan's own offset differs only by backlogs that its own slices have caught up since.
 
-    It may also differ by limits: the plan's own write may have taken too long.
+    It may also differ by limits: the plan's own write may have taken too long. And the plan's leader epoch is a newer one.
     """
-    if replace(now, backlogs={}, lost=then.lost, owner=then.owner, limits=then.limits) != replace(then, backlogs={}):
+    same = replace(now, backlogs={}, lost=then.lost, owner=then.owner, limits=then.limits, epoch=then.epoch)
+    if same != replace(then, backlogs={}):
         return False
     return all(
         table in then.backlogs and then.backlogs[table].start <= backlog.start

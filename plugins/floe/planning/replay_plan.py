@@ -18,6 +18,7 @@ from floe.kafka.admin import Cluster
 from floe.kafka.group_offsets import replay_transactional_id
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transactions import ControlRecord, TransactionalProducer
+from floe.kafka.truncation import divergences, epochs_of
 from floe.model.exceptions import PlanRefused
 from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import PlanKey
@@ -106,7 +107,9 @@ def draft_replay(
     positions = control.positions(connector.group_id, tps)
     check_owner(positions.values(), connector.name)
     cluster_id = source.cluster_id()
-    ranges = resolve(request, ReplayContext(cluster_id, logs, positions, _marks(source, tps, request.window)))
+    truncated = divergences(settings, logs, epochs_of(logs, positions, cluster_id))
+    marks = _marks(source, tps, request.window)
+    ranges = resolve(request, ReplayContext(cluster_id, logs, positions, marks, truncated))
     there, here = Routes(target), Routes(connector)
     _check_not_main(there, here, request.tables or (EVERY_TABLE, *(name for name, _ in connector.settings.known)))
     empty = Plan(

@@ -1,7 +1,7 @@
 """Resolving a replay request: to ranges that the log still has and that were read before."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from floe.model.exceptions import PlanRefused
@@ -15,12 +15,14 @@ class ReplayContext:
     """What a request is resolved against: one topic's logs, the group's positions, and the cluster.
 
     ``marks``: where the window begins and ends in each partition, by Kafka's timestamp index; None: past the last record.
+    ``divergences``: by partition the first offset that has another record than the one that was read.
     """
 
     cluster_id: str
     logs: Sequence[PartitionLog]
     positions: Mapping[TopicPartition, Position]
     marks: Mapping[TopicPartition, Bounds]
+    divergences: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 def resolve(request: ReplayRequest, context: ReplayContext) -> tuple[OffsetRange, ...]:
@@ -48,6 +50,7 @@ def resolve(request: ReplayRequest, context: ReplayContext) -> tuple[OffsetRange
             start = log.log_start if bounds[0] is None else bounds[0]
             end = position.offset if bounds[1] is None else bounds[1]
             problem = _misplaced(log, position, start, end) if request.ranges else None
+            problem = problem or _truncated(log, end, context.divergences.get(log.tp))
             if problem is None and start < end:
                 ranges.append(OffsetRange(request.topic, log.topic_id, partition, start, end))
         if problem is not None:
@@ -104,6 +107,16 @@ def _unreadable(
             "records. Nothing was read. Run the connector's main DAG, which tells how to continue"
         )
     return None
+
+
+def _truncated(log: PartitionLog, end: int, divergence: int | None) -> str | None:
+    if divergence is None or end <= divergence:
+        return None
+    return (
+        f"the log of {log.tp} was truncated at offset {divergence} and written again: the records from there on are not "
+        "those that were read. Nothing was read. Run the connector's main DAG, which tells how to continue, or end the "
+        f"range at {divergence} at most"
+    )
 
 
 def _misplaced(log: PartitionLog, position: Position, start: int, end: int) -> str | None:

@@ -1,7 +1,7 @@
 """The planner: from resolved positions and log ends to the slices of a run."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
 from operator import or_
@@ -11,7 +11,7 @@ from floe.model.exceptions import PlanRefused
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.plan import Slice
-from floe.model.positions import LIVE, Position
+from floe.model.positions import LIVE, LeaderEpoch, Position
 from floe.model.range_limits import limit_of, smaller
 from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
 from floe.model.slice_kind import ReadReason, WriteModeName
@@ -161,6 +161,29 @@ def cut_slices(
             reasons.append((ReadReason.CATCH_UP, ranges, (table,)))
     append = WriteModeName.APPEND
     return tuple(Slice(i, reason, append, ranges, names) for i, (reason, ranges, names) in enumerate(reasons))
+
+
+def with_epochs(
+    positions: Sequence[Position], logs: Sequence[PartitionLog], slices: Sequence[Slice]
+) -> tuple[Position, ...]:
+    """Return the positions with the leader epoch of each log, up to the end of what is planned, now or before.
+
+    An earlier run may have committed to its tables what it had planned, and not the position.
+    """
+    epochs = {log.tp: log.epoch for log in logs}
+    ends: dict[TopicPartition, int] = {}
+    for r in chain.from_iterable(slice_.ranges for slice_ in slices):
+        ends[r.tp] = max(r.end, ends.get(r.tp, 0))
+    return tuple(_with_epoch(p, epochs[p.tp], ends.get(p.tp, 0)) for p in positions)
+
+
+def _with_epoch(position: Position, number: int | None, end: int) -> Position:
+    metadata = position.metadata_fields
+    if number is None:
+        return position
+    planned = metadata.epoch.end if metadata.epoch is not None else 0
+    epoch = LeaderEpoch(number, max(position.offset, planned, end))
+    return replace(position, metadata=replace(metadata, epoch=epoch).encode())
 
 
 def allocate(positions: Iterable[Position], logs: Sequence[PartitionLog], limit: int | None) -> tuple[OffsetRange, ...]:

@@ -20,7 +20,8 @@ class StartPolicy:
     hash by (table, topic); a backlog under another one cannot be caught up. ``reopened``: per partition and table, the
     first offset that was rolled back and is to be read again. ``keeps_limits``: the connector has a ``floe.write.timeout``,
     so that the limits of earlier runs apply. ``starts``: where partitions of topics begin that were not read yet.
-    ``skips``: up to where partitions are not read from now on.
+    ``skips``: up to where partitions are not read from now on. ``divergences``: by partition the first offset from which on
+    the log is not the one that was read, as leader epochs show.
     """
 
     cluster_id: str
@@ -35,16 +36,19 @@ class StartPolicy:
     keeps_limits: bool = True
     starts: Mapping[TopicPartition, int] = field(default_factory=dict)
     skips: Mapping[TopicPartition, int] = field(default_factory=dict)
+    divergences: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPositions:
     """Positions to read on from.
 
-    ``replaced``: as found, those of them that are rewritten; as the ledgers have them, where they were to be recovered
-    and the log is shorter. ``notes``: what was decided and what it costs, to be logged.
+    ``replaced``: as found, those of them that are rewritten. ``cuts``: of reset topics, by partition the offset from which on
+    the log has other records than were read, or none: the ledgers must forget the offsets from there on. ``notes``: what
+    was decided and what it costs, to be logged.
     """
 
     positions: tuple[Position, ...]
     replaced: tuple[Position, ...] = ()
+    cuts: Mapping[TopicPartition, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

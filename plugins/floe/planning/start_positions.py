@@ -32,7 +32,7 @@ def resolve_start_positions(
     positions = tuple(resolver.resolve(log) for log in logs)
     if resolver.losses:
         raise OffsetsLost(resolver.losses)
-    return ResolvedPositions(positions, tuple(resolver.replaced), tuple(resolver.notes))
+    return ResolvedPositions(positions, tuple(resolver.replaced), resolver.cuts, tuple(resolver.notes))
 
 
 class _Resolver:
@@ -52,6 +52,7 @@ class _Resolver:
         self._start_policy = replace(start_policy, contained_ids=cache(start_policy.contained_ids))
         self._topics = {tp.topic for tp in found}
         self.replaced: list[Position] = []
+        self.cuts: dict[TopicPartition, int] = {}
         self.notes: list[str] = []
         self.losses: list[Loss] = []
 
@@ -163,10 +164,7 @@ class _Resolver:
 
     def _from_copy(self, log: PartitionLog, copy: Position) -> Position:
         self.notes.append(f"{log.tp}: recovered at {copy.offset} from the tables")
-        resolved = self._carried_on(log, copy, copy.metadata_fields)
-        if resolved.offset < copy.offset:
-            self.replaced.append(copy)  # a shortened log: the ledgers must forget the offsets that it assigns again
-        return resolved
+        return self._carried_on(log, copy, copy.metadata_fields)
 
     # -- partitions with a position of floe's ---------------------------------------------------------------------------
 
@@ -175,8 +173,9 @@ class _Resolver:
         if self._is_another(log, metadata):
             return self._started_over(log, position, metadata)
         offset = position.offset
-        if offset > log.stable_end:
-            offset, metadata = self._shortened(log, position, metadata)
+        divergence = self._start_policy.divergences.get(log.tp)
+        if divergence is not None or offset > log.stable_end:
+            offset, metadata = self._shortened(log, position, metadata, divergence)
         read = offset
         if log.tp in self._start_policy.skips:
             offset, metadata = skipped(
@@ -222,20 +221,23 @@ class _Resolver:
         return Position(log.tp, log.log_start, self._first_metadata(log, log.log_start).encode())
 
     def _shortened(
-        self, log: PartitionLog, position: Position, metadata: PositionMetadata
+        self, log: PartitionLog, position: Position, metadata: PositionMetadata, divergence: int | None
     ) -> tuple[int, PositionMetadata]:
+        """Return where a log is read on that has lost records which were read or planned, and what remains of its metadata.
+
+        ``divergence``: the first offset that has another record now; None where the log only ends below the position.
+        """
+        cut = log.stable_end if divergence is None else min(divergence, log.stable_end)
+        offset = min(position.offset, cut)
         if not self._decisions.resets(log.tp.topic):
-            msg = (
-                f"the position {position.offset} of {log.tp} is past its last stable offset {log.stable_end}: the broker "
-                "lost records that were already read, or the position was changed by hand. Nothing was read. "
-                f"{_reset_advice(log.tp.topic)} Rows of offsets above {log.stable_end} stay in the tables."
-            )
-            raise PlanRefused(msg, code="FLOE-218")
-        self.notes.append(
-            f"{log.tp}: the log ends at {log.stable_end}, below {position.offset}; reading continues at {log.stable_end}"
-        )
-        backlogs = {t: backlog for t, backlog in metadata.backlogs.items() if backlog.start < log.stable_end}
-        return log.stable_end, replace(metadata, since=log.stable_end, backlogs=backlogs)
+            raise PlanRefused(_truncated(log, position, metadata, divergence), code="FLOE-218")
+        how = "ends" if divergence is None else "was truncated"
+        beyond = f", below {position.offset}" if cut < position.offset else ", below what a run had planned"
+        self.notes.append(f"{log.tp}: the log {how} at {cut}{beyond}; reading continues at {offset}")
+        self.cuts[log.tp] = cut
+        backlogs = {t: backlog for t, backlog in metadata.backlogs.items() if backlog.start < cut}
+        since = metadata.since if offset == position.offset else offset
+        return offset, replace(metadata, since=since, backlogs=backlogs, epoch=None)
 
     def _with_backlogs(self, log: PartitionLog, offset: int, metadata: PositionMetadata) -> PositionMetadata:
         """Return the metadata with the backlogs that are left; raise for one that cannot be caught up.
@@ -290,6 +292,24 @@ class _Resolver:
 
 def _reset_advice(topic: str) -> str:
     return f'To read the new log as a new generation, trigger the DAG with reset_topics=["{topic}"].'
+
+
+def _truncated(log: PartitionLog, position: Position, metadata: PositionMetadata, divergence: int | None) -> str:
+    if divergence is None:
+        return (
+            f"the position {position.offset} of {log.tp} is past its last stable offset {log.stable_end}: the broker "
+            "lost records that were already read, or the position was changed by hand. Nothing was read. "
+            f"{_reset_advice(log.tp.topic)} Rows of offsets above {log.stable_end} stay in the tables."
+        )
+    epoch, read = metadata.epoch, f"the position is {position.offset}"
+    if epoch is not None and epoch.end > position.offset:
+        read += f", and a run had planned the offsets up to {epoch.end}"
+    return (
+        f"the log of {log.tp} was truncated at offset {divergence} and written again, as after an unclean leader election: "
+        f"its leader epoch is {log.epoch} now, and epoch {epoch.number if epoch else None}, in which floe read, ends there "
+        f"({read}). Other records have the offsets from {divergence} on now. Nothing was read. To read them, trigger the DAG "
+        f'with reset_topics=["{log.tp.topic}"]. Rows of the lost records stay in the tables.'
+    )
 
 
 def _recreated(log: PartitionLog, known: str) -> str:

@@ -16,7 +16,7 @@ from floe.kafka.settings import KafkaSettings
 from floe.model.exceptions import SealBroken
 from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import DeploymentKey
-from floe.model.positions import Position, PositionMetadata
+from floe.model.positions import Position, PositionMetadata, without_epoch
 from floe.model.ranges import TopicPartition
 from floe.model.slice_kind import ReadReason
 
@@ -97,7 +97,7 @@ def _elsewhere(
     planned = {p.tp: p for p in plan.positions}
     for r in slice_.ranges:
         then, now = planned.get(r.tp), positions.get(r.tp)
-        if then is None or now is None or (now != then and now.offset <= then.offset):
+        if then is None or now is None or (without_epoch(now) != without_epoch(then) and now.offset <= then.offset):
             yield f"the position of {r.tp} is {now}, not {then}"
             continue
         if (r.topic_id, plan.cluster_id) != (then.metadata_fields.topic_id, then.metadata_fields.cluster_id):

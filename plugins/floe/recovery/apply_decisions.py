@@ -11,11 +11,10 @@ from floe.config import Connector
 from floe.model.decisions import Decisions, Rollback
 from floe.model.exceptions import Superseded
 from floe.model.holding import Holding, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
 from floe.model.plan import Plan
-from floe.model.positions import Position, PositionMetadata
+from floe.model.positions import Position
 from floe.model.ranges import TopicPartition
 from floe.recovery.ledger_amendment import KeepAnchor, update_ledger
 from floe.recovery.rollback import left_replacement, rolled_back, with_gained
@@ -25,9 +24,6 @@ from floe.tables.routes import Routes
 from floe.tables.table_ledger import origin_of
 
 log = logging.getLogger(__name__)
-
-_ALL = 2**63 - 1
-
 
 ChangeOfLedger = Callable[[Table, str, Ledger], Ledger | KeepAnchor | None]
 """From a table, the branch whose ledger refers to it, and that ledger."""
@@ -104,9 +100,7 @@ class DecisionApplier:
         return origin_of(table.metadata, self._routes.branch(".".join(table.name())), self._plan.group_id)
 
     def _with_reset_topics(self, table: Table, origin: str, ledger: Ledger) -> Ledger | KeepAnchor | None:
-        cuts = self._cuts()
-        gone = {log_id: Intervals(((position.offset, _ALL),)) for log_id, position in cuts.items()}
-        updated_ledger = ledger.without(gone).with_copies_below(cuts).of_cluster(self._plan.cluster_id)
+        updated_ledger = ledger.cut(self._cuts()).of_cluster(self._plan.cluster_id)
         if updated_ledger == ledger:
             return None
         is_whole = self._leads_back(table, origin, ledger)
@@ -115,17 +109,13 @@ class DecisionApplier:
     def _leads_back(self, table: Table, origin: str, ledger: Ledger) -> bool:
         return check_table_history(table, origin, self._plan.group_id, ledger).leads_back
 
-    def _cuts(self) -> dict[LogId, Position]:
-        """Return, for logs that were found to end below their position, where they are read on from."""
-        now = {p.tp: p for p in self._plan.positions}
-        cuts = {}
-        for old in self._plan.replaced:
-            new = now.get(old.tp)
-            if new is None or not self._decisions.resets(old.tp.topic) or not _same_log(old, new):
-                continue
-            if new.offset < old.offset:
-                cuts[LogId(new.tp.topic, new.metadata_fields.topic_id, new.tp.partition)] = new
-        return cuts
+    def _cuts(self) -> dict[LogId, tuple[int, Position]]:
+        """Return the cuts of the plan by the ids of their logs, each with the position from which the log is read on."""
+        return {
+            LogId(p.tp.topic, p.metadata_fields.topic_id, p.tp.partition): (self._plan.cuts[p.tp], p)
+            for p in self._plan.positions
+            if p.tp in self._plan.cuts
+        }
 
     def _reopened(self, table: Table, origin: str, ledger: Ledger) -> Ledger | None:
         lost = rolled_back(table, origin, self._plan.group_id, ledger)
@@ -169,8 +159,3 @@ class DecisionApplier:
             return None
         self._warn_of_dead_letters(table, origin, ledger)
         return with_gained(table, origin, self._plan.group_id, ledger, ledger)
-
-
-def _same_log(old: Position, new: Position) -> bool:
-    then = PositionMetadata.decode(old.metadata)  # None for one that others wrote
-    return then is not None and then.topic_id == new.metadata_fields.topic_id

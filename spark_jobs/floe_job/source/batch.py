@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from floe_job.source.messages import Messages
+from floe_job.source.native import librdkafka
 from floe_job.source.native.memory import BlockRefs, MessageBlock, Words, columns
 from floe_job.source.values import Values
 
@@ -73,6 +74,12 @@ class Batch:
     def nbytes(self) -> int:
         """Bytes of values and keys."""
         return int(self.sizes.sum() + self.key_sizes.sum())
+
+    @property
+    def last_epoch(self) -> int | None:
+        """The leader epoch of the last record; None where the broker does not say it."""
+        epoch = int(librdkafka.message_leader_epoch(int(self.pointers[-1])))
+        return None if epoch < 0 else epoch
 
     @property
     def values(self) -> Values:

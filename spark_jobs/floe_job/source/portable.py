@@ -55,10 +55,11 @@ class PortableConsumer:
             self._is_open = False
             self._client.close()
 
-    def assign(self, topic: str, partition: int, offset: int) -> None:
+    def assign(self, topic: str, partition: int, offset: int, epoch: int | None = None) -> None:
         """Read one partition from an offset on, and no other. Raises KafkaException."""
         self._reports.failure = None
-        self._client.assign([ck.TopicPartition(topic, partition, offset)])
+        known = -1 if epoch is None else epoch
+        self._client.assign([ck.TopicPartition(topic, partition, offset, leader_epoch=known)])
 
     def unassign(self) -> None:
         """Read nothing any more; what was fetched ahead is dropped. Raises KafkaException."""

@@ -49,6 +49,10 @@ class PortableBatch(Batch):
         object.__setattr__(one, "headers", headers)
         return one
 
+    @property
+    def last_epoch(self) -> int | None:
+        return self.own[-1].leader_epoch()
+
     def _joined(self, parts: Sequence[Batch]) -> Batch:
         return self._made(
             [message for part in parts if isinstance(part, PortableBatch) for message in part.own],

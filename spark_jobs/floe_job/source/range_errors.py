@@ -55,7 +55,9 @@ def is_end(r: OffsetRange, event: Event, login: str = "the Kafka client") -> boo
     if code == ck.KafkaError._PARTITION_EOF:
         # a late end of the range read before does not end this one
         return (event.topic, event.partition) == r.tp and event.offset >= r.end
-    if code in (ck.KafkaError._AUTO_OFFSET_RESET, ck.KafkaError.OFFSET_OUT_OF_RANGE):
+    if code in _NO_SUCH_OFFSET:
+        if code == ck.KafkaError._LOG_TRUNCATION or "truncation" in error.str():
+            raise RangeLost(_truncated(r, error.str()))
         msg = (
             f"the broker no longer has all of {r}: retention or a deletion removed offsets since the plan was made. "
             "Nothing was announced; the next plan says what is lost."
@@ -81,6 +83,26 @@ def is_end(r: OffsetRange, event: Event, login: str = "the Kafka client") -> boo
     )
     raise ReadFailed(msg)
 
+
+def check_epoch(r: OffsetRange, planned: int | None, found: int | None) -> None:
+    """Raise for a record of a later leader epoch than that in which the range was planned.
+
+    All of the range's offsets were in the log then, so the log was truncated below this record since.
+    """
+    if planned is not None and found is not None and found > planned:
+        raise RangeLost(
+            _truncated(r, f"a record has leader epoch {found}, and the range was planned in epoch {planned}")
+        )
+
+
+def _truncated(r: OffsetRange, why: str) -> str:
+    return (
+        f"the log of {r.tp} was truncated since the range {r} was planned, and may have other records at its offsets: {why}. "
+        "Nothing was announced; the next plan says from which offset on the log is another one."
+    )
+
+
+_NO_SUCH_OFFSET = {ck.KafkaError._AUTO_OFFSET_RESET, ck.KafkaError.OFFSET_OUT_OF_RANGE, ck.KafkaError._LOG_TRUNCATION}
 
 _OF_BATCHES = {ck.KafkaError._BAD_COMPRESSION, ck.KafkaError._BAD_MSG, ck.KafkaError.MSG_SIZE_TOO_LARGE}
 """Errors that concern one batch."""

@@ -7,11 +7,12 @@ from floe.model.ranges import OffsetRange
 
 @dataclass(frozen=True)
 class RangePart:
-    """Part of a range that one task reads."""
+    """Part of a range that one task reads. ``epoch``: the leader epoch in which its range was planned, if it is known."""
 
     range: OffsetRange
     start: int
     end: int
+    epoch: int | None = None
 
     @property
     def offsets(self) -> OffsetRange:

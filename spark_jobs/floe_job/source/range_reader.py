@@ -16,7 +16,7 @@ from floe_job.memory_tuning import destroy_messages
 from floe_job.source.batch import Batch
 from floe_job.source.clients import Client, open_client, warn_of_portable
 from floe_job.source.native.consumer import LayoutUnknown, SettingRefused
-from floe_job.source.range_errors import check_order
+from floe_job.source.range_errors import check_epoch, check_order
 from floe_job.source.range_progress import POLL_RECORDS, Mode, RangeProgress
 
 log = logging.getLogger(__name__)
@@ -58,18 +58,20 @@ class RangeReader:
         for consumer in self._consumers.values():
             consumer.close()
 
-    def read(self, r: OffsetRange) -> Iterator[Batch]:
+    def read(self, r: OffsetRange, epoch: int | None = None) -> Iterator[Batch]:
         """Yield all visible records of a range. Its end is known by a later offset or by the partition's end, never
         by silence.
 
-        Raises RangeLost when the broker no longer has the offsets, BatchTooLarge for a batch beyond the limits,
-        BatchCorrupt for one that is broken, RangeStalled without progress, ReadFailed else.
+        ``epoch``: the leader epoch in which the range was planned; a record of a later one shows that the log was truncated.
+
+        Raises RangeLost when the broker no longer has the offsets or has other records there, BatchTooLarge for a batch
+        beyond the limits, BatchCorrupt for one that is broken, RangeStalled without progress, ReadFailed else.
         """
         after = r.start - 1
         reading = RangeProgress(r, self._limits, login_of(self._confs[FIRST_MODE]))
         while not reading.is_ended:
             consumer = self._consumer(self._mode)
-            consumer.assign(r.topic, r.partition, reading.position)
+            consumer.assign(r.topic, r.partition, reading.position, epoch)
             reading.begin(self._mode, consumer)
             while not reading.is_over:
                 try:
@@ -84,6 +86,7 @@ class RangeReader:
                     parts = reading.parts()
                     while parts:
                         check_order(r, after, parts[0].offsets)
+                        check_epoch(r, epoch, parts[0].last_epoch)
                         after = int(parts[0].offsets[-1])
                         yield parts.pop(0)
                         if reading.is_interrupted:

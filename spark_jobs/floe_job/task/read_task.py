@@ -138,7 +138,7 @@ class _TaskRun:
         timestamp: int | None = None
         counts = RangeCounts()
         before = self._deliveries
-        for batch in reader.read(part.offsets):
+        for batch in reader.read(part.offsets, part.epoch):
             records = self._framed(Records(part, batch.offsets.tolist(), batch.values, batch.messages))
             first = records.offsets[0] if first is None else first
             timestamp = records.messages[-1].timestamp()

@@ -38,6 +38,15 @@ class Admin:
         self.asked.append((names, options["include_authorized_operations"]))
         return {name: self._answer(self.answers[name]) for name in names}
 
+    def list_offsets(self, asked: Any, **_options: Any) -> dict[ck.TopicPartition, Future[Any]]:
+        return {tp: self._done(SimpleNamespace(offset=7, timestamp=-1, leader_epoch=3)) for tp in asked}
+
+    @staticmethod
+    def _done(answer: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(answer)
+        return future
+
     def poll(self, _timeout: float) -> int:
         """Have nothing to log."""
         return 0
@@ -69,12 +78,12 @@ def test_topics_and_rights_take_one_request(cluster: Callable[[Admin], Cluster])
 
 
 def test_known_topics_are_not_asked_for_again(
-    cluster: Callable[[Admin], Cluster], monkeypatch: pytest.MonkeyPatch
+    cluster: Callable[[Admin], Cluster],
 ) -> None:
     admin = Admin(ANSWERS)
     one = cluster(admin)
-    monkeypatch.setattr(Cluster, "_offsets", lambda _self, tps, *_: dict.fromkeys(tps, 7))
-    assert [log.tp.partition for log in one.logs(["free"], one.readable(ANSWERS).topics)] == [0, 1]
+    logs = one.logs(["free"], one.readable(ANSWERS).topics)
+    assert [(log.tp.partition, log.stable_end, log.epoch) for log in logs] == [(0, 7, 3), (1, 7, 3)]
     assert len(admin.asked) == 1
 
 

@@ -1,6 +1,7 @@
 """The ledger: what is held, what is not, what grows, what decisions change."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from floe.model.exceptions import ReplayForgotten
 from floe.model.holding import Holding, LiveRange, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import MAX_REPLAYS, Anchor, CommitState, Ledger
-from floe.model.positions import Position
+from floe.model.positions import LeaderEpoch, Position, PositionMetadata
 from floe.model.ranges import OffsetRange, TopicPartition
 from tests.support.ledgers import ANCHOR, held, span
 
@@ -222,16 +223,24 @@ def test_a_branch_holds_what_it_inherits_under_its_own_routes(ledger: Callable[.
 
 
 @pytest.mark.parametrize(("offset", "left"), [(5, 5), (10, 10), (15, 10)])
-def test_position_copies_end_where_shortened_log_continues(
-    ledger: Callable[..., Ledger], offset: int, left: int
-) -> None:
+def test_position_copies_end_where_a_cut_log_continues(ledger: Callable[..., Ledger], offset: int, left: int) -> None:
     before = ledger((10, 20, 0, "r"))
     tp = TopicPartition("pizzas", 0)
     unknown = LogId("pizzas", "T2", 0)
-    after = before.with_copies_below({LOG: Position(tp, offset, "new"), unknown: Position(tp, 0, "new")})
+    after = before.cut({LOG: (30, Position(tp, offset, "new")), unknown: (0, Position(tp, 0, "new"))})
     assert after.holdings[LOG].position == (left, "new" if left < 10 else "metadata")
     assert after.holdings[LOG].held == before.holdings[LOG].held
     assert unknown not in after.holdings
+
+
+def test_cut_ledger_forgets_the_offsets_from_the_cut_on_and_the_epoch(ledger: Callable[..., Ledger]) -> None:
+    metadata = PositionMetadata("R", 0, "T1", "C1", epoch=LeaderEpoch(3, 20))
+    before = ledger((10, 20, 0, "r"))
+    copied = before.holding({LOG: replace(before.holdings[LOG], position=(10, metadata.encode()))})
+    after = copied.cut({LOG: (15, Position(TopicPartition("pizzas", 0), 12, "new"))})
+    assert after.new_offsets(span(10, 20), "r") == Intervals(((15, 20),))
+    assert after.holdings[LOG].position == (10, replace(metadata, epoch=None).encode())
+    assert after.holdings[LOG].live_end is None
 
 
 def test_ledger_names_incarnations_of_a_topic_in_it(ledger: Callable[..., Ledger]) -> None:

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from floe.model.exceptions import PlanRefused
 from floe.model.intervals import Intervals
-from floe.model.positions import MAX_METADATA_LENGTH, PartitionBacklog, Position, PositionMetadata, owner_of
+from floe.model.positions import (
+    MAX_METADATA_LENGTH,
+    LeaderEpoch,
+    PartitionBacklog,
+    Position,
+    PositionMetadata,
+    owner_of,
+    without_epoch,
+)
 from floe.model.ranges import TopicPartition
 from floe.model.route_hash import branch_route, moved_route, route_hash, routing_hash
 
@@ -24,7 +32,14 @@ OFFSETS = st.integers(0, 2**63 - 1)
 SPANS = st.tuples(OFFSETS, OFFSETS)
 DEBTS = st.dictionaries(st.text(), st.builds(PartitionBacklog, OFFSETS, st.text()), max_size=5)
 METADATA = st.builds(
-    PositionMetadata, st.text(), OFFSETS, st.text(), st.text(), st.builds(Intervals.of, st.lists(SPANS)), DEBTS
+    PositionMetadata,
+    st.text(),
+    OFFSETS,
+    st.text(),
+    st.text(),
+    st.builds(Intervals.of, st.lists(SPANS)),
+    DEBTS,
+    epoch=st.none() | st.builds(LeaderEpoch, st.integers(0, 2**31 - 1), OFFSETS),
 )
 
 
@@ -78,6 +93,18 @@ def test_real_metadata_stays_far_below_kafkas_limit() -> None:
     assert len(metadata.encode().encode()) < 300
 
 
+@given(METADATA)
+def test_positions_of_two_leader_epochs_differ_only_by_them(metadata: PositionMetadata) -> None:
+    older, newer = (
+        Position(TopicPartition("t", 0), 5, replace(metadata, epoch=epoch).encode())
+        for epoch in (None, LeaderEpoch(4, 9))
+    )
+    assert older != newer
+    assert without_epoch(newer) == without_epoch(older) == older
+    foreign = Position(TopicPartition("t", 0), 5, "by hand")
+    assert without_epoch(foreign) == foreign
+
+
 @given(st.text() | JSON.map(str))
 def test_any_other_text_is_somebody_elses(text: str) -> None:
     assert PositionMetadata.decode(text) is None
@@ -100,6 +127,9 @@ def test_any_other_text_is_somebody_elses(text: str) -> None:
         '{"floe":1,"routing":"r","since":0,"topic":"t","cluster":"c","debts":{"a":["soon","r"]}}',
         '{"floe":1,"routing":"r","since":0,"topic":"t","cluster":"c","lost":[7]}',
         '{"floe":1,"routing":"r","since":0,"topic":"t","cluster":"c","lost":7}',
+        '{"floe":1,"routing":"r","since":0,"topic":"t","cluster":"c","epoch":7}',
+        '{"floe":1,"routing":"r","since":0,"topic":"t","cluster":"c","epoch":[7]}',
+        '{"floe":1,"routing":"r","since":0,"topic":"t","cluster":"c","epoch":["seven",1]}',
         "[" * 4000,
     ],
 )

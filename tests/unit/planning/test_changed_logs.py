@@ -1,15 +1,16 @@
 """Topics and clusters that are not those of the offsets: refused, or reset."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from floe.model.decisions import Decisions
-from floe.model.positions import Position
+from floe.model.positions import LeaderEpoch, Position
 from floe.model.ranges import TopicPartition
 from floe.planning.start_policy import ResolvedPositions
 from tests.support.partitions import is_behind, log, position
-from tests.support.runs.start_positions import ALL_LOSSES, RECOVER, refused, resolve
+from tests.support.runs.start_positions import ALL_LOSSES, P0, RECOVER, refused, resolve
 
 ADOPT = Decisions(reset_topics=frozenset({"pizzas"}))
 
@@ -68,6 +69,39 @@ def test_reset_shortened_log_continues_at_end_with_backlogs() -> None:
     assert resolved.positions == (position(40, since=40, backlogs=is_behind(a=10)),)
     assert resolved.replaced == (before,)
     assert resolved.notes == ("pizzas-0: the log ends at 40, below 50; reading continues at 40",)
+
+
+def test_log_truncated_below_the_position_is_refused_with_the_offset() -> None:
+    refused(
+        r"pizzas-0 was truncated at offset 40.*leader epoch is 5 now, and epoch 3.*position is 50\).*reset_topics=",
+        position(50, epoch=LeaderEpoch(3, 50)),
+        logs=[replace(log(), epoch=5)],
+        divergences={P0: 40},
+        decisions=Decisions(recover=True, accept_loss=ALL_LOSSES),
+    )
+
+
+def test_log_truncated_above_the_position_is_refused_as_tables_may_have_it() -> None:
+    refused(
+        r"truncated at offset 60.*position is 50, and a run had planned the offsets up to 70",
+        position(50, epoch=LeaderEpoch(3, 70)),
+        divergences={P0: 60},
+    )
+
+
+def test_reset_truncated_log_continues_where_it_diverged() -> None:
+    before = position(50, epoch=LeaderEpoch(3, 50), backlogs=is_behind(a=10, b=45))
+    resolved = resolve(before, divergences={P0: 40}, decisions=ADOPT)
+    assert resolved.positions == (position(40, since=40, backlogs=is_behind(a=10)),)
+    assert (resolved.replaced, resolved.cuts) == ((before,), {P0: 40})
+    assert resolved.notes == ("pizzas-0: the log was truncated at 40, below 50; reading continues at 40",)
+
+
+def test_reset_log_truncated_above_the_position_keeps_the_position() -> None:
+    before = position(50, epoch=LeaderEpoch(3, 70), backlogs=is_behind(a=45))
+    resolved = resolve(before, divergences={P0: 60}, decisions=ADOPT)
+    assert resolved.positions == (position(50, backlogs=is_behind(a=45)),)
+    assert (resolved.replaced, resolved.cuts) == ((before,), {P0: 60})
 
 
 def test_another_cluster_is_refused() -> None:

@@ -11,7 +11,7 @@ from floe.exceptions import Terminal
 from floe.model.exceptions import Superseded
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
-from floe.model.positions import Position
+from floe.model.positions import LeaderEpoch, Position
 from floe.model.ranges import OffsetRange, TopicPartition
 from floe.model.slice_kind import ReadReason, WriteModeName
 from tests.support.kafka.fake_broker import Broker
@@ -54,6 +54,15 @@ def test_position_that_plan_was_made_from_gets_plan_metadata(
     broker.has(found)
     assert opened(replace(plan, replaced=(found,)))
     assert broker.moves[0].positions == [position(5)]
+
+
+def test_position_of_an_older_leader_epoch_gets_that_of_the_plan(
+    broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
+) -> None:
+    planned = position(5, epoch=LeaderEpoch(4, 9))
+    broker.has(position(5, epoch=LeaderEpoch(3, 5)))
+    assert opened(replace(plan, positions=(planned,)))
+    assert broker.moves[0].positions == [planned]
 
 
 def test_opening_again_after_all_was_committed_does_nothing(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,6 +54,14 @@ def test_partitions_unread_or_empty_are_omitted_unless_named() -> None:
         resolve(request(ranges={"1": [10, 20]}), three)
     with pytest.raises(PlanRefused, match=r"\[100, 100\) of pizzas-2 is empty: the log begins at 100"):
         resolve(request(ranges={"2": [None, None]}), three)
+
+
+def test_offsets_of_a_truncated_log_are_not_replayed() -> None:
+    cut = replace(TWO, divergences={TopicPartition("pizzas", 0): 60})
+    for ranges_ in (None, {"0": [30, 61]}, {"0": [70, 80]}):
+        with pytest.raises(PlanRefused, match=r"pizzas-0 was truncated at offset 60.*main DAG.*end the range at 60"):
+            resolve(request(ranges=ranges_), cut)
+    assert resolve(request(ranges={"0": [30, 60], "1": [20, 50]}), cut) == ranges((0, 30, 60), (1, 20, 50))
 
 
 def test_open_bounds_are_the_log_start_and_the_position() -> None:

@@ -1,12 +1,14 @@
 """The planner: the slices of a run, and fair shares."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.model.positions import Position
+from floe.model.positions import LeaderEpoch, Position
 from floe.model.ranges import TopicPartition
 from floe.model.slice_kind import ReadReason
-from floe.planning.slicing import allocate, cut_slices, fair_shares
+from floe.planning.slicing import allocate, cut_slices, fair_shares, with_epochs
 from tests.support.partitions import is_behind, log, position, span
 
 AB = ("a", "b")
@@ -28,6 +30,16 @@ def test_what_is_new_is_one_slice_for_all_tables() -> None:
 
 def test_without_anything_new_or_owed_there_is_no_slice() -> None:
     assert cut(position(100), position(100, 1)) == []
+
+
+def test_positions_get_the_leader_epoch_up_to_what_is_planned() -> None:
+    logs = [replace(log(p), epoch=7) for p in range(3)]
+    positions = [position(90), position(80, 1, epoch=LeaderEpoch(5, 95)), position(100, 2, epoch=LeaderEpoch(7, 100))]
+    slices = cut_slices(positions, logs, AB, 4)
+    ends = [p.metadata_fields.epoch for p in with_epochs(positions, logs, slices)]
+    # of the second one an earlier run had planned more, and may have committed it
+    assert ends == [LeaderEpoch(7, 92), LeaderEpoch(7, 95), LeaderEpoch(7, 100)]
+    assert with_epochs(positions, [log(p) for p in range(3)], slices) == tuple(positions)
 
 
 def test_table_behind_has_its_own_slice_up_to_end_of_run() -> None:

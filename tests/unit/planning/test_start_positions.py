@@ -142,7 +142,7 @@ def test_copy_past_shortened_log_needs_reset_topics_to_recover() -> None:
     refused("position 60 of pizzas-0 is past its last stable offset 40", decisions=RECOVER, **past)
     resolved = resolve(decisions=Decisions(recover=True, reset_topics=frozenset({"pizzas"})), **past)
     assert resolved.positions == (position(40, since=40),)
-    assert resolved.replaced == (copy,)
+    assert resolved.cuts == {P0: 40}
 
 
 def test_one_lost_partition_of_several_is_put_back_too() -> None:

@@ -87,14 +87,19 @@ class Consumer:
     def __del__(self) -> None:
         self.close()
 
-    def assign(self, topic: str, partition: int, offset: int) -> None:
-        """Read one partition from an offset on, and no other. Raises KafkaException."""
+    def assign(self, topic: str, partition: int, offset: int, epoch: int | None = None) -> None:
+        """Read one partition from an offset on, and no other. Raises KafkaException.
+
+        ``epoch``: a leader epoch whose log had the offsets below; an event says where the present log is another one.
+        """
         self._reports.failure = None
         self._unchecked = None if self._is_checked else (partition, offset)
         name = topic.encode()
         wanted = librdkafka.topic_partition_list_new(1)
         try:
-            librdkafka.topic_partition_list_add(wanted, name, partition)
+            added = librdkafka.topic_partition_list_add(wanted, name, partition)
+            if epoch is not None:
+                librdkafka.topic_partition_set_leader_epoch(added, epoch)
             librdkafka.topic_partition_list_set_offset(wanted, name, partition, offset)
             code = librdkafka.assign(self._handle.pointer, wanted)
         finally:

@@ -96,6 +96,7 @@ topic_partition_list_add = _function(_short, "topic_partition_list_add", c_void_
 topic_partition_list_set_offset = _function(
     _short, "topic_partition_list_set_offset", c_int, c_void_p, c_char_p, c_int32, c_int64
 )
+topic_partition_set_leader_epoch = _function(_short, "topic_partition_set_leader_epoch", None, c_void_p, c_int32)
 topic_partition_list_destroy = _function(_short, "topic_partition_list_destroy", None, c_void_p)
 
 queue_get_consumer = _function(_short, "queue_get_consumer", c_void_p, c_void_p)
@@ -110,6 +111,7 @@ _messages_destroy = _function(_library, "messages_destroy", None, c_void_p) if v
 message_errstr = _function(_short, "message_errstr", c_char_p, c_void_p)
 # these take addresses as plain numbers: pointers of ctypes would cost more than the calls
 message_timestamp = _function(_short, "message_timestamp", c_int64, c_void_p, c_void_p)
+message_leader_epoch = _function(_short, "message_leader_epoch", c_int32, c_void_p)
 message_headers = _function(_short, "message_headers", c_int, c_void_p, c_void_p)
 header_get_all = _function(_short, "header_get_all", c_int, c_void_p, c_size_t, c_void_p, c_void_p, c_void_p)
 header_get_last = _function(_short, "header_get_last", c_int, c_void_p, c_char_p, c_void_p, c_void_p)

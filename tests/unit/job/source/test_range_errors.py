@@ -7,9 +7,9 @@ import pytest
 from confluent_kafka import KafkaError
 
 from floe.model.ranges import OffsetRange
-from floe_job.exceptions import BatchCorrupt, BatchTooLarge, ReadFailed, ReadNotPermitted
+from floe_job.exceptions import BatchCorrupt, BatchTooLarge, RangeLost, ReadFailed, ReadNotPermitted
 from floe_job.source.native.consumer import Event
-from floe_job.source.range_errors import check_order, is_end
+from floe_job.source.range_errors import check_epoch, check_order, is_end
 
 RANGE = OffsetRange("orders", "id", 0, 10, 100)
 
@@ -25,6 +25,23 @@ def test_rising_offsets_are_taken(offsets: list[int]) -> None:
 def test_an_offset_that_comes_again_is_named(after: int, offsets: list[int], named: int) -> None:
     with pytest.raises(ReadFailed, match=f"offset {named} of orders-0"):
         check_order(RANGE, after, np.array(offsets))
+
+
+@pytest.mark.parametrize(("planned", "found"), [(None, 5), (5, None), (5, 5), (5, 4)])
+def test_record_of_the_planned_leader_epoch_or_an_earlier_one_is_taken(planned: int | None, found: int | None) -> None:
+    check_epoch(RANGE, planned, found)
+
+
+def test_record_of_a_later_leader_epoch_shows_a_truncated_log() -> None:
+    with pytest.raises(RangeLost, match=r"log of orders-0 was truncated.*leader epoch 6.*planned in epoch 5"):
+        check_epoch(RANGE, 5, 6)
+
+
+@pytest.mark.parametrize("code", [KafkaError._LOG_TRUNCATION, KafkaError._AUTO_OFFSET_RESET])
+def test_client_that_finds_a_truncated_log_loses_the_range(code: int) -> None:
+    error = KafkaError(code, "Partition log truncation detected at offset 10: broker end offset is 7")
+    with pytest.raises(RangeLost, match="was truncated since the range"):
+        is_end(RANGE, Event("orders", 0, 10, error))
 
 
 def end_of(topic: str, partition: int, offset: int) -> Event:
