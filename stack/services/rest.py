@@ -88,6 +88,10 @@ class Rest:
         """Keep the scheduler from starting further runs of a DAG."""
         self.call("PATCH", f"/api/v2/dags/{dag_id}", {"is_paused": True})
 
+    def is_paused(self, dag_id: str) -> bool:
+        """Say whether a DAG is paused: no run of it begins."""
+        return bool(self.call("GET", f"/api/v2/dags/{dag_id}")["is_paused"])
+
     def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> str:
         """Trigger a run and return its id."""
         body = {"logical_date": None, "conf": dict(conf or {})}
