@@ -15,7 +15,7 @@ from stack import demo
 from stack.exceptions import RunFailed, StackError
 from stack.java import require_java
 from stack.local import Local
-from stack.progress import say
+from stack.progress import say, step
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -92,8 +92,9 @@ def status(local: Local) -> None:
 
 def query(local: Local, sql: str, connector: Path | None) -> None:
     """Print the rows of a statement in SQL, or prompt for lines of PySpark."""
-    # floe and pyspark are needed by this command alone
-    from stack.spark.query import query as run
+    with step("floe's own modules"):
+        # floe and pyspark are needed by this command alone
+        from stack.spark.query import query as run
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # Spark's own ends the statement, and not the prompt
     require_java()

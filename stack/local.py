@@ -277,10 +277,10 @@ class Local:
     def _fetch(self, service: RecordedService) -> None:
         """Fetch what a service needs, with a line of progress of its own."""
         if service is self.broker:
-            with step("Kafka's jars (downloaded the first time)"):
+            with step("Kafka's jars (downloaded the first time)", jars.arrived(self.settings.jars)):
                 jars.resolve(broker.PACKAGES, self.settings.jars)
         elif service is self.registry:
-            with step("the schema registry's archive (downloaded the first time)"):
+            with step("the schema registry's archive (downloaded the first time)", jars.arrived(self.settings.jars)):
                 schema_registry.installed(self.settings.jars)
 
     def _catalog_files(self) -> Iterator[Path]:
