@@ -112,7 +112,8 @@ def test_stack_on_s3_loses_its_tables_alone_and_remembers_its_ports(
         assert done.returncode == 0, done.stdout + done.stderr
         before = Local.of(later)
         before.airflow.rest.call("POST", "/api/v2/connections", {"connection_id": "mine", "conn_type": "http"})
-        AdminClient({"bootstrap.servers": before.broker.bootstrap}).create_topics([NewTopic("mine", 1)])
+        admin = AdminClient({"bootstrap.servers": before.broker.bootstrap})
+        admin.create_topics([NewTopic("mine", 1)])["mine"].result(30)
         password = before.airflow.password()
         assert f"127.0.0.1:{environment['AIRFLOW_PORT']}" in stack("status", later).stdout
 
