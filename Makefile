@@ -58,8 +58,8 @@ query: override export FLOE_SQL := $(value SQL)
 query: setup ## read the stack's tables by Spark: make query SQL="select …", or lines of PySpark at a prompt (CONNECTOR=file: its catalog)
 	@PYTHONPATH=plugins $(VENV)/python -m stack query $(if $(CONNECTOR),--connector "$(CONNECTOR)") -- "$$FLOE_SQL"
 
-programs:
-	@.ci/programs
+programs: python
+	@PYTHON=$(PYTHON) .ci/programs
 
 test: programs setup-dev lint types imports ## run what CI runs: style, types, imports, and the tests marked quick or ci (35 minutes on 2 cores)
 	@$(VENV)/python -m pytest $(SIDE_BY_SIDE) --durations=25
