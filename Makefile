@@ -82,7 +82,7 @@ proofs: programs setup-dev ## run the proofs that take hours (marked hours); a s
 faults: setup-dev ## run the whole matrix of faults, each checked by the oracle (about 15 minutes)
 	@$(VENV)/python -m pytest tests/faults -m "" -n 2 --dist worksteal
 
-soak: setup-dev ## random faults for MINUTES (10), replayable by SEED, on topics of FORMAT (json, avro), then the oracle's report
+soak: setup-dev ## random faults for MINUTES (10), in parts of 20 that go on after an interruption, replayable by SEED, on topics of FORMAT (json, avro), then the oracle's report
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m tests.faults.soak $(if $(filter avro,$(FORMAT)),--avro) $(or $(MINUTES),10) $(SEED)
 
 bench: setup-dev ## measure floe beside the sink, Spark's own source and the floor (75 minutes; QUICK=1: 15; TINY=1: does it run?; SUITES=…); AGAINST=commit: is floe as fast as then? (10 minutes)

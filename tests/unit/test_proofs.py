@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.soak.__main__ import main as soak
+from tests.faults.soak.soak import Soak
 from tests.support import proofs
 from tests.support.repository import ROOT
 
@@ -50,3 +52,26 @@ def test_fingerprint_is_that_of_the_content(tmp_path: Path, monkeypatch: pytest.
     assert proofs.fingerprint([code]) == first
     (code / "a.py").write_text("2")
     assert proofs.fingerprint([code]) != first
+
+
+def test_soak_of_hours_goes_on_with_the_part_it_was_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(proofs.FOLDER, str(tmp_path))
+    monkeypatch.setattr("tests.faults.soak.__main__.logging.disable", lambda _: None)
+    ran: list[tuple[int, float]] = []
+
+    class Interrupted(Soak):
+        def run(self) -> bool:
+            ran.append((self.seed, self.minutes))
+            if len(ran) == 2:
+                raise KeyboardInterrupt
+            return True
+
+    monkeypatch.setattr("tests.faults.soak.__main__.Soak", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        soak(["60"])
+    assert soak(["60"]) == 0
+    first = ran[0][0]
+    assert ran == [(seed, 20.0) for seed in (first, first + 1, first + 1, first + 2)]
+    assert soak(["60", "7"]) == 0 and ran[4:] == [(7, 20.0), (8, 20.0), (9, 20.0)], "the first one is done"
+    assert soak(["10", "7"]) == 0 and ran[7:] == [(7, 10.0)]
+    assert not list(tmp_path.iterdir())
