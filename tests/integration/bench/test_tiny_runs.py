@@ -24,23 +24,19 @@ HALVES = (
 ENDS_WITHIN = 1_000
 
 
-def environment(folder: Path) -> dict[str, str]:
-    folder.mkdir()
-    paths = os.pathsep.join(str(REPOSITORY / name) for name in ("plugins", "spark_jobs", "."))
-    return {**os.environ, "PYTHONPATH": paths, "TMPDIR": str(folder)}
-
-
 def run(folder: Path, suites: Sequence[str], *more: str) -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join(str(REPOSITORY / name) for name in ("plugins", "spark_jobs", "."))
+    environment = {**os.environ, "PYTHONPATH": paths}
     command = [sys.executable, "-m", "bench", "--size", "tiny", "--out", str(folder / "out"), *more, *suites]
-    return subprocess.run(
-        command,
-        env=environment(folder),
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        timeout=ENDS_WITHIN,
-        check=False,
-    )
+    with subprocess.Popen(
+        command, env=environment, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        try:
+            said = running.communicate(timeout=ENDS_WITHIN)
+        except subprocess.TimeoutExpired:
+            running.terminate()  # it stops what it started
+            said = running.communicate()
+    return subprocess.CompletedProcess(command, running.returncode, *said)
 
 
 def test_each_suite_runs_in_one_of_the_halves() -> None:
