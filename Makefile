@@ -4,7 +4,8 @@
 # (folder of the local stack), FLOE_DAGS_FOLDER, FLOE_PLUGINS_FOLDER, FLOE_CONNECTORS_DIR (what the local Airflow is
 # given), FLOE_JARS (folder of the broker's and Spark's jars); as in `make up AIRFLOW_PORT=18080`. REGISTRY=1: with a
 # schema registry, and the demo's orders in Avro. STORE=s3: the demo's tables on an S3 store, which is in memory.
-# EMPTY=1: without the demo's connector and records; connectors are in .floe/connectors or made by REST.
+# EMPTY=1: without the demo's connector and records; connectors are in .floe/connectors or made by REST. A stack remembers ports and
+# folders in its state folder, for commands that are not given them.
 
 # The first Python here that is new enough; `python3` if none is, so that the message names it.
 ifndef PYTHON
@@ -26,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT SCHEMA_REGISTRY_PORT REGISTRY S3_PORT STORE EMPTY FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: screenshot help setup setup-dev up down status query demo test test-unit test-room test-catalogs test-full faults soak bench lint format types imports check keys doctor connector-status clean distclean python new-enough connector-named room-named
+.PHONY: screenshot help setup setup-dev up down status query demo programs test test-unit test-room test-catalogs test-full proofs faults soak bench lint format types imports check keys doctor connector-status clean distclean python new-enough connector-named room-named
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,7 +58,10 @@ query: override export FLOE_SQL := $(value SQL)
 query: setup ## read the stack's tables by Spark: make query SQL="select …", or lines of PySpark at a prompt (CONNECTOR=file: its catalog)
 	@PYTHONPATH=plugins $(VENV)/python -m stack query $(if $(CONNECTOR),--connector "$(CONNECTOR)") -- "$$FLOE_SQL"
 
-test: setup-dev ## run the tests that CI runs (marked quick or ci)
+programs: python
+	@PYTHON=$(PYTHON) .ci/programs
+
+test: programs setup-dev lint types imports ## run what CI runs: style, types, imports, and the tests marked quick or ci (35 minutes on 2 cores)
 	@$(VENV)/python -m pytest $(SIDE_BY_SIDE) --durations=25
 
 test-unit: setup-dev ## run the tests that need no broker (marked quick)
@@ -69,17 +73,20 @@ test-room: setup-dev room-named ## run the quick tests of one room: make test-ro
 test-catalogs: setup-dev ## run all tests of catalogs, on a real one of each type (those that start slowly too)
 	@$(VENV)/python -m pytest tests/contracts/test_catalogs.py tests/integration/catalogs tests/integration/stores tests/unit/catalogs $(SIDE_BY_SIDE) -m ""
 
-test-full: setup-dev ## run every test there is, the whole matrix of faults too (before a release)
-	@$(VENV)/python -m pytest $(SIDE_BY_SIDE) -m "" --hypothesis-profile=full --durations=25
+test-full: programs setup-dev ## run the long tests (marked full) with the whole matrix of faults, and more examples of each property (150 minutes on 2 cores)
+	@$(VENV)/python -m pytest $(SIDE_BY_SIDE) -m "full or hypothesis" --hypothesis-profile=full --durations=25
+
+proofs: programs setup-dev ## run the proofs that take hours (marked hours); a second call goes on where the first one stopped
+	@$(VENV)/python -m pytest -p tests.support.proofs $(SIDE_BY_SIDE) -m hours --durations=25
 
 faults: setup-dev ## run the whole matrix of faults, each checked by the oracle (about 15 minutes)
 	@$(VENV)/python -m pytest tests/faults -m "" -n 2 --dist worksteal
 
-soak: setup-dev ## random faults for MINUTES (10), replayable by SEED, on topics of FORMAT (json, avro), then the oracle's report
+soak: setup-dev ## random faults for MINUTES (10), in parts of 20 that go on after an interruption, replayable by SEED, on topics of FORMAT (json, avro), then the oracle's report
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m tests.faults.soak $(if $(filter avro,$(FORMAT)),--avro) $(or $(MINUTES),10) $(SEED)
 
-bench: setup-dev ## measure floe beside the sink, Spark's own source and the floor (75 minutes; QUICK=1: 15; SUITES=…); AGAINST=commit: is floe as fast as then? (10 minutes)
-	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m bench $(if $(QUICK),--quick) $(if $(PUBLISH),--publish) $(if $(AGAINST),--against $(AGAINST)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(SUITES)
+bench: setup-dev ## measure floe beside the sink, Spark's own source and the floor (75 minutes; QUICK=1: 15; TINY=1: does it run?; SUITES=…); AGAINST=commit: is floe as fast as then? (10 minutes)
+	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m bench $(if $(QUICK),--size quick) $(if $(TINY),--size tiny) $(if $(PUBLISH),--publish) $(if $(AGAINST),--against $(AGAINST)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(SUITES)
 
 lint: setup-dev ## check style
 	@$(VENV)/ruff check .

@@ -1,6 +1,7 @@
 """``make bench``: measure everything, write ``results.json`` and the tables and plots of ``docs/internals/benchmarks.md``.
 
-``QUICK=1`` measures less of everything, for a first impression. ``AGAINST=<commit>`` compares with an older version,
+``QUICK=1`` measures less of everything, for a first impression; ``TINY=1`` so little that it only shows that all suites run,
+as ``make test`` does. ``AGAINST=<commit>`` compares with an older version,
 and fails if this one is slower.
 """
 
@@ -13,12 +14,14 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
 from bench import machine, report
 from bench.measurement import Measurement
 from bench.site import Site
+from bench.size import Size
 from bench.suites import (
     formats,
     growth,
@@ -35,18 +38,18 @@ from bench.suites import (
 from stack.progress import say
 from stack.settings import REPOSITORY, free_port
 
-WITH_SITE: dict[str, Callable[[Site, int, bool], Iterator[Measurement]]] = {
+WITH_SITE: dict[str, Callable[[Site, int, Size], Iterator[Measurement]]] = {
     "side-by-side": side_by_side.measure,
     **{name: partial(formats.measure, name=name) for name in formats.NAMES},
     "json-schema": json_schema.measure,
     "untidy": untidy.measure,
     "transforms": transforms.measure,
     "sizes": sizes.measure,
-    "latency": lambda site, _, quick: latency.measure(site, quick),
+    "latency": lambda site, _, size: latency.measure(site, size),
 }
-"""Suites that need a broker and a catalog, by name: measured in rounds, or quickly."""
+"""Suites that need a broker and a catalog, by name: measured in rounds."""
 
-ALONE: dict[str, Callable[[Path, bool], Iterator[Measurement]]] = {
+ALONE: dict[str, Callable[[Path, Size], Iterator[Measurement]]] = {
     "growth": growth.measure,
     "scale": scale.measure,
     "hostile": hostile.measure,
@@ -60,14 +63,16 @@ def main(argv: list[str]) -> int:
     """Run the requested suites, all by default."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}; all by default")
-    parser.add_argument("--quick", action="store_true", help="less of everything")
-    parser.add_argument("--rounds", type=int, help="times that each system is measured (3; quick: 1)")
+    sizes_help = "how much of everything: quick is for a first impression, tiny only shows that it runs"
+    parser.add_argument("--size", choices=[one.value for one in Size], default=Size.FULL.value, help=sizes_help)
+    parser.add_argument("--rounds", type=int, help="times that each system is measured (3; quick and tiny: 1)")
     parser.add_argument("--out", type=Path, default=REPOSITORY / ".floe" / "bench", help="folder of the results")
     parser.add_argument("--publish", action="store_true", help="put the results into docs/internals/benchmarks.md")
     parser.add_argument(
-        "--against", metavar="COMMIT", help="compare with an older version instead, five rounds (quick: 2)"
+        "--against", metavar="COMMIT", help="compare with an older version instead, five rounds (quick: 2, tiny: 1)"
     )
     asked = parser.parse_args(argv)
+    size = Size(asked.size)
     unexpected = sorted(set(asked.suites) - set(SUITES))
     if unexpected:
         parser.error(f"there is no suite {unexpected}; choose of {', '.join(SUITES)}")
@@ -78,11 +83,11 @@ def main(argv: list[str]) -> int:
     found: list[Measurement] = []
     try:
         if asked.against:
-            return 0 if versions.compare(folder, asked.against, asked.out, asked.quick, asked.rounds) else 1
-        for one in _measure(folder, asked.suites or SUITES, asked.quick, asked.rounds or (1 if asked.quick else 3)):
+            return 0 if versions.compare(folder, asked.against, asked.out, size, asked.rounds) else 1
+        for one in _measure(folder, asked.suites or SUITES, size, asked.rounds or size.of(3, 1, 1)):
             say(f"    {one.scenario}, {one.system}: {one.seconds:.2f} s, {one.cpu_seconds:.1f} CPU seconds")
             found.append(one)
-            results = {"machine": machine.details(), "quick": asked.quick, "measurements": [m.to_json() for m in found]}
+            results = {"machine": machine.details(), "size": size.value, "measurements": [m.to_json() for m in found]}
             (asked.out / "results.json").write_text(json.dumps(results, indent=1))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -93,15 +98,15 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _measure(folder: Path, suites: Sequence[str], quick: bool, rounds: int) -> Iterator[Measurement]:
+def _measure(folder: Path, suites: Sequence[str], size: Size, rounds: int) -> Iterator[Measurement]:
     of_site = [measure for name, measure in WITH_SITE.items() if name in suites]
     if of_site:
-        with Site(folder, free_port(), free_port()) as site:
+        with Site(folder, free_port(), free_port()) as site, site.sharing() if size is Size.TINY else nullcontext():
             for measure in of_site:
-                yield from measure(site, rounds, quick)
+                yield from measure(site, rounds, size)
     for name, measure_alone in ALONE.items():
         if name in suites:
-            yield from measure_alone(folder, quick)
+            yield from measure_alone(folder, size)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 
 from stack.java import java
+from stack.services.broker import KAFKA
+from stack.services.kafka_connect import CONNECT
 
 
 def details() -> dict[str, str]:
@@ -24,7 +26,7 @@ def details() -> dict[str, str]:
         "Python": platform.python_version(),
         "Java": said.splitlines()[0].split('"')[1],
         **{name: version(name) for name in packages},
-        "Kafka": "4.2.0 (broker and Connect)",
+        "Kafka": f"{KAFKA} (broker), {CONNECT} (Connect)",
         "Iceberg (Java)": "1.12.0",
     }
 

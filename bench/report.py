@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bench import plots, targets
 from bench.measurement import Measurement, Spread
+from bench.size import Size
 from bench.suites import hostile
 
 BEGIN, END = "<!-- results: made by make bench -->", "<!-- end of results -->"
@@ -18,7 +19,7 @@ def write(folder: Path) -> None:
     results = json.loads((folder / "results.json").read_text())
     found = [Measurement(**fields) for fields in results["measurements"]]
     parts = [
-        _machine(results["machine"], quick=results["quick"]),
+        _machine(results["machine"], Size(results["size"])),
         _targets(targets.check_targets(found)),
         _side_by_side(found),
         _parts(found),
@@ -49,9 +50,9 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _machine(details: dict[str, str], *, quick: bool) -> str:
+def _machine(details: dict[str, str], size: Size) -> str:
     text = ", ".join(f"{name} {value}" for name, value in details.items())
-    return f"{'QUICK run: for a look only. ' if quick else ''}Measured on: {text}."
+    return f"{'' if size is Size.FULL else f'{size.value.upper()} run: for a look only. '}Measured on: {text}."
 
 
 def _targets(checks: Sequence[targets.TargetCheck]) -> str:
@@ -105,7 +106,7 @@ def _hostile(found: Sequence[Measurement]) -> str:
     rows = []
     for one in (m for m in found if m.scenario.startswith(hostile.NAME)):
         message, ratio = one.more, float(one.more["ratio"])
-        least, *_, most = message["ratios"]
+        least, most = message["ratios"][0], message["ratios"][-1]
         rows.append(
             [
                 one.scenario.removeprefix(hostile.NAME),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -11,6 +13,9 @@ from pyiceberg.catalog import Catalog, load_catalog
 from bench.visible import Visible
 from stack.services.broker import Broker
 from stack.services.rest_catalog import RestCatalog
+from stack.services.schema_registry import SchemaRegistry
+from stack.services.spark_connect import ConnectServer
+from stack.settings import free_port
 
 CATALOG = "bench"
 
@@ -22,6 +27,9 @@ class Site:
         self.folder = folder
         self._broker = Broker(folder / "kafka", kafka_port, heap="2g")
         self._rest = RestCatalog(folder, rest_port)
+        self.shared_server: ConnectServer | None = None
+        """A Spark Connect server that suites find up, where figures mean nothing; else each starts one of its own."""
+        self.shared_registry: SchemaRegistry | None = None
 
     def __enter__(self) -> Site:
         self._broker.start()
@@ -35,6 +43,20 @@ class Site:
     def __exit__(self, *_: object) -> None:
         self._rest.stop()
         self._broker.stop()
+
+    @contextmanager
+    def sharing(self) -> Iterator[None]:
+        """Keep one Spark Connect server and one schema registry up for all suites."""
+        server = ConnectServer(self.folder, free_port(), warm=True)
+        registry = SchemaRegistry(self.folder / "registry", free_port())
+        try:
+            server.start()
+            registry.start()
+            self.shared_server, self.shared_registry = server, registry
+            yield
+        finally:
+            registry.stop()
+            server.stop()
 
     @property
     def bootstrap(self) -> str:

@@ -15,8 +15,7 @@ from stack import demo
 from stack.exceptions import RunFailed, StackError
 from stack.java import require_java
 from stack.local import Local
-from stack.progress import say
-from stack.settings import Settings
+from stack.progress import say, step
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -31,9 +30,10 @@ def up(local: Local) -> None:
         if local.settings.registry and local.airflow.running and not local.registry.running:
             message = "the stack is running without a schema registry: run `make down`, then `make up REGISTRY=1`"
             raise StackError(message)
+        local.require_its_settings(os.environ)
         local.require_its_store()
         local.require_empty()
-        if local.complete and _has_its_records(local):
+        if local.complete and _has_its_records(local) and not _has_lost_them(local):
             say("The stack is running already.")
         else:
             require_java()
@@ -50,6 +50,12 @@ def run_demo(local: Local) -> None:
     with local.held():
         if local.running and not local.interrupted.exists():
             message = "the stack is running (`make up`), and the demo wants fresh data: run `make down` first"
+            raise StackError(message)
+        if local.is_filled and not local.interrupted.exists():
+            message = (
+                f"the stack in {local.settings.state} has the data of `make up`, and the demo wants fresh data: remove "
+            )
+            message += "it by `make clean`, or name another folder, as in `make demo FLOE_STATE=/tmp/floe-demo`"
             raise StackError(message)
         local.stop()
         local.wipe()
@@ -86,8 +92,9 @@ def status(local: Local) -> None:
 
 def query(local: Local, sql: str, connector: Path | None) -> None:
     """Print the rows of a statement in SQL, or prompt for lines of PySpark."""
-    # floe and pyspark are needed by this command alone
-    from stack.spark.query import query as run
+    with step("floe's own modules"):
+        # floe and pyspark are needed by this command alone
+        from stack.spark.query import query as run
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # Spark's own ends the statement, and not the prompt
     require_java()
@@ -127,7 +134,7 @@ def main(arguments: list[str] | None = None) -> int:
     for signum in _SIGNALS:
         signal.signal(signum, _interrupt)
     try:
-        local = Local(Settings.read(os.environ))
+        local = Local.of(os.environ)
         if given.command == "query":
             query(local, given.sql, given.connector)
         else:
@@ -146,10 +153,17 @@ def _has_its_records(local: Local) -> bool:
     return (local.empty_mark if local.is_empty else demo.Demo.of(local).filled).exists()
 
 
+def _has_lost_them(local: Local) -> bool:
+    """Say whether the demo's records are in their topic, and its table is gone with the store."""
+    return local.has_store and not local.is_empty and not local.has_catalog
+
+
 def _start_for_up(local: Local) -> None:
     running = local.running
     if not local.is_filled and not running:
         local.wipe()
+    if local.forget_lost_tables():
+        say("The S3 store has ended, and its tables with it. Topics, Airflow and its connectors are kept.")
     try:
         local.start()
         if local.is_empty:
@@ -158,6 +172,8 @@ def _start_for_up(local: Local) -> None:
             demo.fill(local)
         else:
             say("The data of the last `make up` is kept; `make clean` removes it.")
+            if _has_lost_them(local):
+                demo.refill(local)
     except RunFailed as error:
         local.interrupted.unlink(missing_ok=True)
         local.describe()

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from stack.exceptions import StackError
 from stack.local import Local
-from stack.settings import Settings
 
 PLUGINS = Path(__file__).resolve().parent.parent / "plugins"
 
@@ -23,7 +23,10 @@ def environment(local: Local) -> dict[str, str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Become floe's command line."""
     given = sys.argv[1:] if arguments is None else arguments
-    local = Local(Settings.read(os.environ))
+    try:
+        local = Local.of(os.environ)
+    except StackError as error:
+        sys.exit(f"error: {error}")
     os.execve(sys.executable, [sys.executable, "-m", "floe", *given], environment(local))  # noqa: S606 - no shell
 
 

@@ -15,8 +15,8 @@ import subprocess
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -53,6 +53,20 @@ def resolve(
             if not target.is_dir():
                 _fetch(_module(packages, exclude, transitive), folder, target)
     return sorted(path for path in target.iterdir() if path.is_file())
+
+
+def arrived(folder: Path = CACHE) -> Callable[[], str]:
+    """Return what says how much has been downloaded since now, for the progress of a step."""
+
+    def size() -> int:
+        found = 0
+        for path in folder.rglob("*"):
+            with suppress(OSError):  # files come and go meanwhile
+                found += path.stat().st_size if path.is_file() else 0
+        return found
+
+    before = size()
+    return lambda: f"{max(0, size() - before) / 1e6:.0f} MB"
 
 
 def _fetch(module: str, folder: Path, target: Path) -> None:

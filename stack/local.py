@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +21,9 @@ from stack.services.broker import Broker
 from stack.services.object_store import ObjectStore
 from stack.services.recorded_service import RecordedService
 from stack.services.schema_registry import SchemaRegistry
-from stack.settings import EMPTY, REPOSITORY, S3, STORE, Settings, require_free, require_room
+from stack.settings import CONNECTORS, EMPTY, REPOSITORY, S3, STORE, Settings, require_free, require_room
 
 CATALOG = "demo"
-_CONNECTORS = "FLOE_CONNECTORS_DIR"
 _WORKER = "FLOE_WORKER_CONFIG"
 _REST = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_CONNECTIONS": f"{CATALOG},kafka_default,spark_default"}
 """What connectors made by REST may be and name, unless the environment says it."""
@@ -57,6 +56,12 @@ class Local:
         self.airflow = self._airflow()
         self._lock = state / "lock"
 
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> Local:
+        """Return the stack of an environment. One that runs has the ports and folders that it was started with."""
+        one = cls(Settings.read(environ))
+        return cls(Settings.read(environ, is_running=True)) if one.running else one
+
     @property
     def has_registry(self) -> bool:
         """Whether the stack has a schema registry, and connectors with Avro: asked for now, or when its data was made."""
@@ -76,9 +81,8 @@ class Local:
     @property
     def connectors(self) -> Path:
         """The folder of connectors that Airflow reads."""
-        given = os.environ.get(_CONNECTORS, "").strip()
-        if given:
-            return Path(given)
+        if self.settings.connectors is not None:
+            return self.settings.connectors
         if self.is_empty:
             return self.settings.state / "connectors"
         return self.settings.dags / ("connectors-avro" if self.has_registry else "connectors")
@@ -116,6 +120,19 @@ class Local:
             message += f"another by FLOE_STATE, then {wanted}"
             raise StackError(message)
 
+    def require_its_settings(self, environ: Mapping[str, str]) -> None:
+        """Raise StackError if it runs, and the environment names another port or folder than it was started with."""
+        asked = Settings.read(environ)
+        differing = [
+            f"{name} is {one}, not {other}"
+            for (name, one), (_, other) in zip(self.settings.variables.items(), asked.variables.items(), strict=True)
+            if one != other
+        ]
+        if differing and self.running:
+            message = f"the stack in {self.settings.state} is running: its {'; its '.join(differing)}. Run `make down` "
+            message += "first, or leave the variable out"
+            raise StackError(message)
+
     def require_empty(self) -> None:
         """Raise StackError if an empty stack is asked for, and there is a demo's."""
         has_demo = self.running or any(self.settings.state.glob("filled*"))
@@ -134,6 +151,7 @@ class Local:
         for variable, port in self.settings.ports.items():
             if port in wanted:
                 require_free(port, variable)
+        self.settings.remember()
         if self.is_empty:
             self.connectors.mkdir(parents=True, exist_ok=True)
         if not self.has_store:
@@ -157,15 +175,17 @@ class Local:
             if part.service.process is not None:
                 with step(f"stop {part.title if part.service is self.airflow else f'the {part.title}'}"):
                     part.service.stop()
-                    if part.service is self.store:
-                        self._forget_tables()
+        if self.has_store and self.forget_lost_tables():
+            say("The tables went with the S3 store, which is in memory. Topics, Airflow and its connectors are kept.")
 
     def wipe(self) -> None:
         """Remove the data of a stopped stack: topics, Airflow's home, catalog, warehouse. Jars are kept."""
         services = (self.broker, self.registry, self.store, self.airflow)
         for folder in (*(service.folder for service in services), self.settings.warehouse):
             shutil.rmtree(folder, ignore_errors=True)
-        self._forget_tables()
+        self._forget_catalog()
+        self.forget_fills()
+        self.settings.forget()
         # the registry and the store that its connectors needed may be gone
         self.airflow = self._airflow()
 
@@ -176,9 +196,20 @@ class Local:
 
     @property
     def is_filled(self) -> bool:
-        """Whether the first records of any demo are in; those in a store that has ended are gone."""
-        is_lost = self.has_store and not self.store.running
-        return not is_lost and any(self.settings.state.glob("filled*"))
+        """Whether the first records of any demo are in their topic, so that there is data to keep."""
+        return any(self.settings.state.glob("filled*"))
+
+    @property
+    def has_catalog(self) -> bool:
+        """Whether a run has made the catalog of the demo."""
+        return any(self._catalog_files())
+
+    def forget_lost_tables(self) -> bool:
+        """Remove the catalog, whose tables were in a store that has ended; say whether there was one."""
+        is_lost = self.has_store and not self.store.running and self.has_catalog
+        if is_lost:
+            self._forget_catalog()
+        return is_lost
 
     @property
     def interrupted(self) -> Path:
@@ -195,7 +226,7 @@ class Local:
             say(f"Login    {USER} / {self.airflow.password()}")
         say(f"Catalog  {self.settings.catalog_uri}")
         if self.has_store:
-            say(f"Tables in {self.catalog['warehouse']}, in memory: `make down` loses them")
+            say(f"Tables in {self.catalog['warehouse']}, in memory: `make down` loses them, and nothing else")
         if self.has_registry or self.is_empty:
             say(f"Connectors in {self.connectors}")
         say(f"State    {self.settings.state}")
@@ -246,17 +277,18 @@ class Local:
     def _fetch(self, service: RecordedService) -> None:
         """Fetch what a service needs, with a line of progress of its own."""
         if service is self.broker:
-            with step("Kafka's jars (downloaded the first time)"):
+            with step("Kafka's jars (downloaded the first time)", jars.arrived(self.settings.jars)):
                 jars.resolve(broker.PACKAGES, self.settings.jars)
         elif service is self.registry:
-            with step("the schema registry's archive (downloaded the first time)"):
+            with step("the schema registry's archive (downloaded the first time)", jars.arrived(self.settings.jars)):
                 schema_registry.installed(self.settings.jars)
 
-    def _forget_tables(self) -> None:
-        """Remove the catalog, and the marks of records that are in its tables."""
-        for file in self.settings.state.glob("catalog.db*"):
+    def _catalog_files(self) -> Iterator[Path]:
+        return self.settings.state.glob("catalog.db*")
+
+    def _forget_catalog(self) -> None:
+        for file in self._catalog_files():
             file.unlink()
-        self.forget_fills()
 
     @property
     def _owner(self) -> Path:
@@ -273,7 +305,7 @@ class Local:
             **catalog,
             **{name: os.environ.get(name, "").strip() or value for name, value in _REST.items()},
             "SCHEMA_REGISTRY_URL": self.registry.confluent_url,
-            _CONNECTORS: str(self.connectors),
+            CONNECTORS: str(self.connectors),
             _WORKER: os.environ.get(_WORKER, "").strip() or str(REPOSITORY / "deploy" / "connect-worker.properties"),
         }
 

@@ -1,7 +1,11 @@
-"""What differs between two stacks: ports and folders, each from one environment variable."""
+"""What differs between two stacks: ports and folders, each from one environment variable.
+
+A stack remembers those that it was started with, in its state folder: commands that are not given them use the same.
+"""
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import socket
@@ -19,6 +23,7 @@ STATE = "FLOE_STATE"
 JARS = "FLOE_JARS"
 DAGS = "FLOE_DAGS_FOLDER"
 PLUGINS = "FLOE_PLUGINS_FOLDER"
+CONNECTORS = "FLOE_CONNECTORS_DIR"
 KAFKA_PORT = "KAFKA_PORT"
 KAFKA_PORT_DEFAULT = 9092
 CONTROLLER_PORT = "KAFKA_CONTROLLER_PORT"
@@ -37,6 +42,7 @@ S3_PORT_DEFAULT = 9000
 GIVEN = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """The first and the last of the ports that the system gives to outgoing connections."""
 
+_RECORD = "settings.json"
 _PORTS = range(10_000, 65_536)
 _TRIES = 100
 _LEAST_FREE = 500 * 10**6
@@ -58,11 +64,18 @@ class Settings:
     s3_port: int
     on_s3: bool
     empty: bool = False
+    connectors: Path | None = None
 
     @classmethod
-    def read(cls, environ: Mapping[str, str]) -> Settings:
-        """Read the settings from environment variables; raises StackError naming the variable that is wrong."""
+    def read(cls, environ: Mapping[str, str], *, is_running: bool = False) -> Settings:
+        """Read the settings from environment variables, then from what the stack in the folder remembers.
+
+        ``is_running``: what it remembers goes first, as it is what runs. Raises StackError naming the variable that is wrong.
+        """
         state = _folder(environ, STATE, REPOSITORY / ".floe")
+        given = {name: text for name, text in environ.items() if text.strip()}
+        known = _remembered(state / _RECORD)
+        environ = given | known if is_running else known | given
         return cls(
             state=state,
             jars=_folder(environ, JARS, REPOSITORY / ".floe" / "jars"),  # of all stacks
@@ -76,7 +89,21 @@ class Settings:
             s3_port=_port(environ, S3_PORT, S3_PORT_DEFAULT),
             on_s3=_is_on_s3(environ),
             empty=_flag(environ, EMPTY),
+            connectors=_folder(environ, CONNECTORS, state) if environ.get(CONNECTORS) else None,
         )
+
+    def remember(self) -> None:
+        """Write ports and folders into the state folder, for the commands that follow."""
+        self.state.mkdir(parents=True, exist_ok=True)
+        partial = self.state / f"{_RECORD}.partial"
+        partial.write_text(
+            json.dumps({name: str(value) for name, value in self.variables.items() if value is not None})
+        )
+        partial.replace(self.state / _RECORD)
+
+    def forget(self) -> None:
+        """Remove what the stack remembers."""
+        (self.state / _RECORD).unlink(missing_ok=True)
 
     @property
     def bootstrap(self) -> str:
@@ -91,6 +118,17 @@ class Settings:
             REGISTRY_PORT: self.registry_port,
             S3_PORT: self.s3_port,
             AIRFLOW_PORT: self.airflow_port,
+        }
+
+    @property
+    def variables(self) -> dict[str, object]:
+        """What is remembered, by the variable that changes it."""
+        return {
+            **self.ports,
+            CONTROLLER_PORT: self.controller_port,
+            DAGS: self.dags,
+            PLUGINS: self.plugins,
+            CONNECTORS: self.connectors,
         }
 
     @property
@@ -145,8 +183,21 @@ def _bind(port: int) -> None:
         probe.bind((LOOPBACK, port))
 
 
+def _remembered(file: Path) -> dict[str, str]:
+    try:
+        found = json.loads(file.read_text())
+        return {str(name): str(value) for name, value in found.items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError) as error:
+        message = (
+            f"{file}, the ports and folders of this stack, cannot be read ({error}): remove it, and name them again"
+        )
+        raise StackError(message) from error
+
+
 def _folder(environ: Mapping[str, str], variable: str, default: Path) -> Path:
-    return Path(environ.get(variable) or default).expanduser().absolute()
+    return Path((environ.get(variable) or "").strip() or default).expanduser().absolute()
 
 
 def _port(environ: Mapping[str, str], variable: str, default: int) -> int:

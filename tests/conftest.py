@@ -45,9 +45,9 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each test its marker: quick, ci or full."""
+    """Give each test its marker: quick, ci, full or hours."""
     for item in items:
-        if not any(item.get_closest_marker(marker) for marker in ("ci", "full")):
+        if not any(item.get_closest_marker(marker) for marker in ("ci", "full", "hours")):
             item.add_marker(MARKERS[item.path.relative_to(TESTS).parts[0]])
 
 

@@ -13,6 +13,7 @@ from bench.formats.registry import FORMATS
 from bench.formats.scenario import FormatScenario
 from bench.measurement import Measurement
 from bench.site import Site
+from bench.size import Size
 from bench.suites.side_by_side import compare
 from bench.systems.floe import Floe
 from bench.systems.format_floor import FormatFloor
@@ -23,14 +24,14 @@ from stack.services.schema_registry import SchemaRegistry
 from stack.settings import free_port
 
 NAMES = ("avro", "protobuf", "envelope")
-RECORDS, QUICK_RECORDS = 2_000_000, 100_000
+RECORDS = (2_000_000, 100_000, 2_000)
 LARGE = {"envelope": 4}
 """Formats whose records are larger, by how much: there are as many fewer."""
 
 CONVERTERS = ("io.apicurio:apicurio-registry-utils-converter:2.6.13.Final", "org.apache.avro:avro:1.12.1")
 
 
-def measure(site: Site, rounds: int, quick: bool, name: str) -> Iterator[Measurement]:
+def measure(site: Site, rounds: int, size: Size, name: str) -> Iterator[Measurement]:
     """Measure the systems with one format, with a registry that is up for that long."""
     sinks = [Sink(site, converters=CONVERTERS)] if FORMATS[name].has_sink else []
     systems: list[System] = [*sinks, Floe(site, is_warm=True), FormatFloor(site)]
@@ -39,7 +40,7 @@ def measure(site: Site, rounds: int, quick: bool, name: str) -> Iterator[Measure
         for system in systems:
             stack.enter_context(system.warm())
         shape = orders_in(name, FORMATS[name].register(registry.url))
-        records = (QUICK_RECORDS if quick else RECORDS) // LARGE.get(name, 1)
+        records = size.of(*RECORDS) // LARGE.get(name, 1)
         scenario = FormatScenario(name, shape, f"orders-{name}", records, format=name, registry=registry.url)
         yield from compare(site, systems, scenario, rounds)
 
@@ -47,6 +48,9 @@ def measure(site: Site, rounds: int, quick: bool, name: str) -> Iterator[Measure
 @contextmanager
 def registry_of(site: Site, name: str) -> Iterator[SchemaRegistry]:
     """Keep a registry up for one suite."""
+    if site.shared_registry is not None:
+        yield site.shared_registry
+        return
     registry = SchemaRegistry(site.folder / f"registry-{name}", free_port())
     with step("a schema registry"):
         registry.start()

@@ -13,6 +13,7 @@ from typing import Any
 
 from bench.lake import GrowthLake
 from bench.measurement import Measurement
+from bench.size import Size
 from stack.progress import step
 
 YOUNG, RETAINED = 20, 1_440
@@ -20,10 +21,10 @@ UNLIMITED = {"floe.expire.max-snapshots": "0"}
 SYSTEM = "floe, SQL catalog"
 
 
-def measure(folder: Path, quick: bool) -> Iterator[Measurement]:
+def measure(folder: Path, size: Size) -> Iterator[Measurement]:
     """Make both comparisons."""
     lake = GrowthLake.open(folder / "growth")
-    at, turns = (400, 11) if quick else (2_000, 41)
+    at, turns = size.of((2_000, 41), (400, 11), (30, 3))
     with step(f"{at} commits to one table"):
         found = commits(lake, at, turns)
     yield _measurement(f"{at}th commit of a table vs its {YOUNG}th", found)

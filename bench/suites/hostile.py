@@ -14,18 +14,18 @@ from bench.hostile.formats import formats
 from bench.hostile.records import BYTES, HostileShape, pizza, shapes
 from bench.hostile.task_rounds import Rounds, TaskRounds
 from bench.measurement import Measurement
+from bench.size import Size
 from stack.progress import step
 
 NAME, SYSTEM = "hostile: ", "floe, a task"
 MAX = 10.0
-RECORDS, TURNS = 20_000, 5
-QUICK_RECORDS, QUICK_TURNS = 5_000, 3
+RECORDS_AND_TURNS = ((20_000, 5), (5_000, 3), (200, 1))
 ORDERS = HostileShape("orders", pizza)
 
 
-def measure(folder: Path, quick: bool) -> Iterator[Measurement]:
+def measure(folder: Path, size: Size) -> Iterator[Measurement]:
     """Compare each shape with orders."""
-    records, turns = (QUICK_RECORDS, QUICK_TURNS) if quick else (RECORDS, TURNS)
+    records, turns = size.of(*RECORDS_AND_TURNS)
     rounds = TaskRounds.open(folder / "hostile")
     orders = ORDERS.values(records)
     rounds.run(ORDERS, orders)  # what a process does once

@@ -10,18 +10,19 @@ from bench.formats.registry import FORMATS
 from bench.formats.scenario import FormatScenario
 from bench.measurement import Measurement
 from bench.site import Site
+from bench.size import Size
 from bench.suites.formats import registry_of
 from bench.systems.floe import Floe
 from bench.topics import fill
 from stack.progress import step
 
 NAMES = ("json", "json-schema")
-RECORDS, QUICK_RECORDS = 1_000_000, 100_000
+RECORDS = (1_000_000, 100_000, 2_000)
 
 
-def measure(site: Site, rounds: int, quick: bool) -> Iterator[Measurement]:
+def measure(site: Site, rounds: int, size: Size) -> Iterator[Measurement]:
     """Measure floe warm with both, in turns."""
-    records = QUICK_RECORDS if quick else RECORDS
+    records = size.of(*RECORDS)
     floe = Floe(site, is_warm=True)
     with ExitStack() as stack:
         registry = stack.enter_context(registry_of(site, "json-schema"))

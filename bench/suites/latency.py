@@ -16,6 +16,7 @@ from bench.measurement import Measurement
 from bench.records import PIZZA
 from bench.scenario import Scenario
 from bench.site import Site
+from bench.size import Size
 from bench.systems.floe import Floe
 from bench.topics import append, create
 from stack.progress import step, wait_until
@@ -27,9 +28,9 @@ APART = 90.0
 """Seconds between two triggers of a warm connector: Spark ends idle Python workers after 60."""
 
 
-def measure(site: Site, quick: bool) -> Iterator[Measurement]:
+def measure(site: Site, size: Size) -> Iterator[Measurement]:
     """Trigger a warm connector every 90 s, a cold one whenever it has ended, and one that finds nothing new."""
-    warm, cold, idle, apart = (2, 1, 2, 15.0) if quick else (10, 6, 6, APART)
+    warm, cold, idle, apart = size.of((10, 6, 6, APART), (2, 1, 2, 15.0), (1, 1, 1, 0.0))
     floe = Floe(site, is_warm=True)
     with ExitStack() as stack:
         with step("a Spark Connect server"):

@@ -16,9 +16,11 @@ from unittest import mock
 
 from bench.lake import CLUSTER, TOPIC, GrowthLake, announced, plan_of
 from bench.measurement import Measurement
+from bench.size import Size
 from floe.catalogs.client import Tables
 from floe.commit.slice_commit import SliceCommitter
 from floe.config import Connector
+from floe.kafka.admin_topics import Readable
 from floe.kafka.settings import KafkaSettings
 from floe.model.decisions import Decisions
 from floe.model.intervals import Intervals
@@ -35,15 +37,16 @@ PER_PARTITION = 1_000
 NO_SETTINGS: KafkaSettings = mock.sentinel.settings
 
 
-def measure(folder: Path, quick: bool) -> Iterator[Measurement]:
+def measure(folder: Path, size: Size) -> Iterator[Measurement]:
     """Plan over many partitions; commit to few tables and to many."""
-    with step(f"a plan of {PARTITIONS} partitions"):
-        found = plan_for(GrowthLake.open(folder / "plan"), PARTITIONS, turns=3 if quick else 9)
-    yield Measurement(f"plan for {PARTITIONS} partitions", "floe", 0, 0, found["value"], 0.0, more=found)
-    many = 300 if quick else MANY
-    with step(f"commits of {FEW} tables and of {many}"):
-        found = tables(folder, FEW, many, turns=5 if quick else 9)
-    scenario = f"commit of {many} tables vs {FEW}, per table"
+    partitions, turns = size.of((PARTITIONS, 9), (PARTITIONS, 3), (50, 1))
+    with step(f"a plan of {partitions} partitions"):
+        found = plan_for(GrowthLake.open(folder / "plan"), partitions, turns)
+    yield Measurement(f"plan for {partitions} partitions", "floe", 0, 0, found["value"], 0.0, more=found)
+    few, many, turns = size.of((FEW, MANY, 9), (FEW, 300, 5), (2, 6, 1))
+    with step(f"commits of {few} tables and of {many}"):
+        found = tables(folder, few, many, turns)
+    scenario = f"commit of {many} tables vs {few}, per table"
     yield Measurement(scenario, "floe, SQL catalog", 0, 0, found["ms_per_table"][many] * many / 1000, 0.0, more=found)
 
 
@@ -64,11 +67,19 @@ class Cluster:
         """There is none."""
         return {}
 
+    def readable(self, names: Iterable[str]) -> Readable:
+        """All of them; their descriptions are for ``logs``, which makes up what it returns."""
+        return Readable({}, set())
+
     def check_no_members(self, group_id: str) -> None:
         """It has none."""
 
-    def logs(self, topics: Iterable[str]) -> tuple[PartitionLog, ...]:
+    def logs(self, names: Iterable[str], described: Mapping[str, object] | None = None) -> tuple[PartitionLog, ...]:
         return self._logs
+
+    def offsets_at(self, tps: Iterable[TopicPartition], moment: int) -> dict[TopicPartition, int | None]:
+        """No decision asks for a time."""
+        raise AssertionError(moment)
 
     def positions(
         self, group_id: str, tps: Sequence[TopicPartition] | None = None

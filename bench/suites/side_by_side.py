@@ -9,6 +9,7 @@ from bench.measurement import Measurement
 from bench.records import NESTED, PIZZA, ROUTED, WIDE
 from bench.scenario import Scenario
 from bench.site import Site
+from bench.size import Size
 from bench.systems.floe import Floe
 from bench.systems.floor import Floor
 from bench.systems.sink import Sink
@@ -20,9 +21,9 @@ from stack.progress import step
 BACKLOG = "backlog"
 
 
-def scenarios(quick: bool) -> list[Scenario]:
+def scenarios(size: Size) -> list[Scenario]:
     """The backlog that the figures are about, then other records and other layouts of tables."""
-    most, few = (1_000_000, 200_000) if quick else (5_000_000, 1_000_000)
+    most, few = size.of((5_000_000, 1_000_000), (1_000_000, 200_000), (2_000, 2_000))
     found = [
         Scenario(BACKLOG, PIZZA, "pizza", most),
         Scenario("partitioned", PIZZA, "pizza-some", few, "partitioned"),
@@ -30,16 +31,16 @@ def scenarios(quick: bool) -> list[Scenario]:
         Scenario("wide", WIDE, "wide", few),
         Scenario("hundred tables", ROUTED, "routed", few, "hundred"),
     ]
-    return found[:1] if quick else found
+    return found if size is Size.FULL else found[:1]
 
 
-def measure(site: Site, rounds: int, quick: bool) -> Iterator[Measurement]:
+def measure(site: Site, rounds: int, size: Size) -> Iterator[Measurement]:
     """Measure all systems."""
     systems: list[System] = [Sink(site), Floe(site, False), Floe(site, True), SparkSource(site), Floor(site)]
     with ExitStack() as warm:
         for system in systems:
             warm.enter_context(system.warm())
-        for scenario in scenarios(quick):
+        for scenario in scenarios(size):
             yield from compare(site, systems, scenario, rounds)
 
 

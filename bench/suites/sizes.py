@@ -12,6 +12,7 @@ from bench.measurement import Measurement
 from bench.records import PIZZA
 from bench.scenario import Scenario
 from bench.site import Site
+from bench.size import Size
 from bench.systems.floe import Floe
 from bench.topics import fill
 from stack.progress import step
@@ -21,16 +22,17 @@ FEW = 10_000
 """The size of a run that takes the minimum time of any run."""
 
 
-def measure(site: Site, rounds: int, quick: bool) -> Iterator[Measurement]:
+def measure(site: Site, rounds: int, size: Size) -> Iterator[Measurement]:
     """Run floe warm over 1, 2, 4 and 8 million records of one topic, in alternation."""
-    sizes = [FEW, *([500_000, 1_000_000] if quick else [1_000_000, 2_000_000, 4_000_000, 8_000_000])]
+    larger = size.of([1_000_000, 2_000_000, 4_000_000, 8_000_000], [500_000, 1_000_000], [FEW + 2_000])
+    sizes = [FEW, *larger]
     with step(f"{sizes[-1]} records in topic 'sizes'"):
         fill(site.bootstrap, "sizes", PIZZA, sizes[-1])
     floe = Floe(site, is_warm=True)
     with floe.warm():
         for number in range(rounds):
-            for size in sizes:
-                with step(f"{size} records, round {number + 1}"):
-                    scenario = Scenario(f"{NAME} {size}", PIZZA, "sizes", sizes[-1])
-                    found = floe.measure(scenario, number, size)
-                yield replace(found, records=size)
+            for records in sizes:
+                with step(f"{records} records, round {number + 1}"):
+                    scenario = Scenario(f"{NAME} {records}", PIZZA, "sizes", sizes[-1])
+                    found = floe.measure(scenario, number, records)
+                yield replace(found, records=records)

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from bench.measurement import Measurement
 from bench.site import Site
+from bench.size import Size
 from bench.suites.formats import registry_of
 from bench.systems.floe import Floe
 from bench.systems.sink import Sink
@@ -20,16 +21,16 @@ from bench.topics import fill
 from bench.transforms.scenario import OF_TEXT, TransformScenario, turns
 from stack.progress import step
 
-RECORDS, QUICK_RECORDS = 1_000_000, 100_000
+RECORDS = (1_000_000, 100_000, 2_000)
 
 
-def measure(site: Site, rounds: int, quick: bool) -> Iterator[Measurement]:
+def measure(site: Site, rounds: int, size: Size) -> Iterator[Measurement]:
     """Measure each group of scenarios in turns; ``more`` of each figure has the bytes of the values that were read."""
     floe, sink = Floe(site, is_warm=True), Sink(site)
     with ExitStack() as stack:
         registry = stack.enter_context(registry_of(site, "transforms"))
         stack.enter_context(floe.warm())
-        for scenarios in turns(QUICK_RECORDS if quick else RECORDS, registry.url):
+        for scenarios in turns(size.of(*RECORDS), registry.url):
             nbytes = _fill(site, scenarios)
             for number in range(rounds):
                 for scenario in scenarios:

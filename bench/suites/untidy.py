@@ -10,17 +10,18 @@ from bench.measurement import Measurement
 from bench.records import UNTIDY
 from bench.scenario import Scenario
 from bench.site import Site
+from bench.size import Size
 from bench.suites.side_by_side import compare
 from bench.systems.floe import Floe
 from bench.systems.floor import Floor
 
 NAME = "untidy"
-RECORDS, QUICK_RECORDS = 2_000_000, 100_000
+RECORDS = (2_000_000, 100_000, 2_000)
 
 
-def measure(site: Site, rounds: int, quick: bool) -> Iterator[Measurement]:
+def measure(site: Site, rounds: int, size: Size) -> Iterator[Measurement]:
     """Measure floe warm and the floor, in turns."""
     floe = Floe(site, is_warm=True)
     with floe.warm():
-        scenario = Scenario(NAME, UNTIDY, NAME, QUICK_RECORDS if quick else RECORDS)
+        scenario = Scenario(NAME, UNTIDY, NAME, size.of(*RECORDS))
         yield from compare(site, [floe, Floor(site)], scenario, rounds)

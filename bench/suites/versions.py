@@ -22,6 +22,7 @@ from bench.measurement import Measurement
 from bench.records import NESTED, PIZZA, ROUTED
 from bench.scenario import Scenario
 from bench.site import Site
+from bench.size import Size
 from bench.suites.side_by_side import BACKLOG
 from bench.systems.floe import read_line
 from bench.topics import fill
@@ -35,9 +36,9 @@ PROGRAM = REPOSITORY / "bench" / "programs" / "serve_floe.py"
 ENDS_WITHIN = 60.0
 
 
-def scenarios(quick: bool) -> list[Scenario]:
+def scenarios(size: Size) -> list[Scenario]:
     """Return one table, a hundred tables that records name, and nested records."""
-    most, some = (20_000, 10_000) if quick else (5_000_000, 1_000_000)
+    most, some = size.of((5_000_000, 1_000_000), (20_000, 10_000), (2_000, 2_000))
     return [
         Scenario(BACKLOG, PIZZA, "pizza", most),
         Scenario("hundred tables", ROUTED, "routed", some, "hundred"),
@@ -45,22 +46,22 @@ def scenarios(quick: bool) -> list[Scenario]:
     ]
 
 
-def compare(folder: Path, commit: str, out: Path, quick: bool, rounds: int | None) -> bool:
+def compare(folder: Path, commit: str, out: Path, size: Size, rounds: int | None) -> bool:
     """Measure both versions, write ``versions.json`` and ``versions.md``, and return whether the new one is as fast.
 
     Raises StackError for a commit that git does not know.
     """
-    rounds = rounds or (2 if quick else ROUNDS)
+    rounds = rounds or size.of(ROUNDS, 2, 1)
     tree = export(commit, folder / "old-version")
     measured: dict[str, list[Measurement]] = {"old": [], "new": []}
     with Site(folder, free_port(), free_port()) as site, ExitStack() as up:
         sides = {"old": up.enter_context(_serving(site, "old", tree))}
         sides["new"] = up.enter_context(_serving(site, "new", REPOSITORY))
-        for scenario in scenarios(quick):
+        for scenario in scenarios(size):
             for name, found in _rounds(site, sides, scenario, rounds):
                 measured[name].append(found)
     verdict = judge(measured)
-    _write(out, commit, quick, measured, verdict)
+    _write(out, commit, size, measured, verdict)
     say(f"\n{(out / 'versions.md').read_text()}")
     return verdict.holds
 
@@ -153,12 +154,10 @@ def _end(process: subprocess.Popen[str]) -> None:
             process.terminate()
 
 
-def _write(
-    out: Path, commit: str, quick: bool, measured: Mapping[str, Sequence[Measurement]], verdict: Verdict
-) -> None:
+def _write(out: Path, commit: str, size: Size, measured: Mapping[str, Sequence[Measurement]], verdict: Verdict) -> None:
     details = machine.details()
     found = {name: [one.to_json() for one in measurements] for name, measurements in measured.items()}
-    results = {"machine": details, "quick": quick, "against": commit, "measurements": found}
+    results = {"machine": details, "size": size.value, "against": commit, "measurements": found}
     (out / "versions.json").write_text(json.dumps(results, indent=1))
-    title = f"# This version beside {commit}{', QUICK: for a look only' if quick else ''}"
+    title = f"# This version beside {commit}{'' if size is Size.FULL else f', {size.value.upper()}: for a look only'}"
     (out / "versions.md").write_text(f"{title}\n\n{verdict.text()}")

@@ -49,6 +49,10 @@ class Floe:
         if not self.is_warm:
             yield
             return
+        if self.site.shared_server is not None:
+            self.server = self.site.shared_server
+            yield
+            return
         self.server = ConnectServer(self.site.folder, free_port(), warm=True)
         self.server.start()
         try:

@@ -1,4 +1,4 @@
-"""The Iceberg Kafka Connect sink 1.12.0 on a standalone Connect 4.2 worker.
+"""The Iceberg Kafka Connect sink 1.12.0 on a standalone Connect worker.
 
 Two tasks, two partitions, 2 GB of heap, a commit every five seconds: with longer intervals the last row waits for the
 commit, with shorter ones its files become small. Its consumers have Kafka's own settings; with larger fetches and 10,000
@@ -32,6 +32,7 @@ from stack.settings import free_port
 
 COMMIT_INTERVAL_MS = 5_000
 TIMEOUT_S = 900.0
+STATUS_EVERY_S = 5.0
 
 
 @dataclass
@@ -68,10 +69,15 @@ class Sink:
                 _answers(address, began)
                 ready, cpu_of_start = time.perf_counter(), meter.usage_now().cpu_seconds
                 _create(address, namespace, self._keys(scenario, namespace))
+                asked = ready
                 while visible.rows(names) < scenario.rows:
-                    if time.perf_counter() - ready > TIMEOUT_S or not processes.alive(worker):
+                    now = time.perf_counter()
+                    if now - ready > TIMEOUT_S or not processes.alive(worker):
                         msg = f"the sink did not finish {scenario.name}: read {folder / 'connect.log'}"
                         raise RuntimeError(msg)
+                    if now - asked > STATUS_EVERY_S:
+                        _require_running(address, namespace)
+                        asked = now
                     time.sleep(0.2)
                 done = time.perf_counter()
                 usage = meter.usage_now()
@@ -115,6 +121,15 @@ def _answers(address: str, began: float) -> None:
             if time.perf_counter() - began > 120:
                 raise
             time.sleep(0.05)
+
+
+def _require_running(address: str, name: str) -> None:
+    """Raise RuntimeError with the trace of a task that has failed: it would be waited for in vain."""
+    with urllib.request.urlopen(f"{address}/connectors/{name}/status", timeout=30) as answer:
+        failed = [task["trace"] for task in json.load(answer)["tasks"] if task["state"] == "FAILED"]
+    if failed:
+        msg = f"a task of the sink failed: {failed[0]}"
+        raise RuntimeError(msg)
 
 
 def _create(address: str, name: str, keys: dict[str, str]) -> None:

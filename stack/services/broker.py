@@ -17,7 +17,10 @@ from stack.java import java, spark_jar
 from stack.services.recorded_service import RecordedService
 from stack.settings import CONTROLLER_PORT, KAFKA_PORT, LOOPBACK, free_port, require_free
 
-PACKAGES = ("org.apache.kafka:kafka_2.13:4.2.0", "org.slf4j:slf4j-simple:1.7.36")
+KAFKA = "4.4.0"
+"""The version of the broker, and of Connect's classes wherever tests load them without a worker."""
+
+PACKAGES = (f"org.apache.kafka:kafka_2.13:{KAFKA}", "org.slf4j:slf4j-simple:1.7.36")
 
 # What a single node needs, and what makes it quick to start.
 SINGLE_NODE = {

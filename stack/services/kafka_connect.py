@@ -1,4 +1,4 @@
-"""The sink that floe replaces: Iceberg's own Kafka Connect sink 1.12.0, run by a standalone Connect 4.2 worker."""
+"""The sink that floe replaces: Iceberg's own Kafka Connect sink 1.12.0, run by a standalone Connect worker."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from stack.java import java
 from stack.progress import wait_until
 from stack.settings import free_port
 
+CONNECT = "4.3.1"
+"""The newest Connect that runs the sink 1.12.0: it names a class of Kafka's that 4.4 has moved (AppInfoParser)."""
+
 PACKAGES = (
-    "org.apache.kafka:connect-runtime:4.2.0",
-    "org.apache.kafka:connect-json:4.2.0",
+    f"org.apache.kafka:connect-runtime:{CONNECT}",
+    f"org.apache.kafka:connect-json:{CONNECT}",
     "org.apache.iceberg:iceberg-kafka-connect:1.12.0",
     "org.apache.iceberg:iceberg-parquet:1.12.0",
     "org.apache.hadoop:hadoop-client-api:3.4.1",

@@ -14,7 +14,7 @@ from stack.exceptions import StartFailed, Unsuitable
 from stack.progress import wait_until
 from stack.settings import LOOPBACK
 
-READY_WITHIN = 30.0
+READY_WITHIN = 120.0
 ADMIN = "floe_admin"
 PASSWORD = "floe's p@ss:w/rd%+?#&=é"  # noqa: S105 - of a server on loopback; every character that an address has to quote
 DATABASE = "lake"

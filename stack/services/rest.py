@@ -66,7 +66,7 @@ class Rest:
             text = f"Airflow does not answer at {self.url} ({error}): see `make status`"
             raise StackError(text) from error
 
-    def wait_for_dag(self, dag_id: str, seconds: float = 90.0) -> None:
+    def wait_for_dag(self, dag_id: str, seconds: float = 180.0) -> None:
         """Wait until Airflow has parsed a DAG; raises RunFailed with the import errors if it has not."""
         end = time.monotonic() + seconds
         path = f"/api/v2/dags?dag_id_pattern={urllib.parse.quote(dag_id)}&exclude_stale=true"
@@ -88,6 +88,10 @@ class Rest:
         """Keep the scheduler from starting further runs of a DAG."""
         self.call("PATCH", f"/api/v2/dags/{dag_id}", {"is_paused": True})
 
+    def is_paused(self, dag_id: str) -> bool:
+        """Say whether a DAG is paused: no run of it begins."""
+        return bool(self.call("GET", f"/api/v2/dags/{dag_id}")["is_paused"])
+
     def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> str:
         """Trigger a run and return its id."""
         body = {"logical_date": None, "conf": dict(conf or {})}
@@ -98,7 +102,7 @@ class Rest:
         found: list[Json] = self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns?order_by=-run_after&limit=50")["dag_runs"]
         return found
 
-    def wait_for_scheduled_run(self, dag_id: str, seconds: float = 60.0) -> str:
+    def wait_for_scheduled_run(self, dag_id: str, seconds: float = 180.0) -> str:
         """Wait until the scheduler has started a run by itself and return its id; raises RunFailed."""
         end = time.monotonic() + seconds
         while not (ids := [str(run["dag_run_id"]) for run in self.runs(dag_id) if run["run_type"] == "scheduled"]):

@@ -14,7 +14,7 @@ from stack.java import java
 from stack.progress import wait_until
 
 SERVER = "org.apache.iceberg.rest.RESTCatalogServer"
-READY_WITHIN = 60.0
+READY_WITHIN = 120.0
 ICEBERG = "1.11.0"
 # the server and its tests' classes in sets of their own: one set holds one artifact of a module
 PACKAGES = (

@@ -14,7 +14,7 @@ from stack.exceptions import StartFailed
 from stack.progress import wait_until
 from stack.settings import REPOSITORY
 
-READY_WITHIN = 90.0
+READY_WITHIN = 180.0
 DAEMON = "floe_warm_daemon"
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 

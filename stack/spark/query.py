@@ -15,7 +15,7 @@ from floe.config.sections.catalog import CatalogSpec
 from floe.query.catalog import SparkCatalog
 from floe.query.exceptions import QueryError
 from floe.query.session import session
-from floe.query.statements import run
+from floe.query.statements import print_table, rows_of, run
 from stack import jars
 from stack.exceptions import QueryFailed, StackError
 from stack.local import CATALOG, Local
@@ -39,7 +39,12 @@ def query(local: Local, sql: str = "", connector: Path | None = None) -> None:
         with ExitStack() as stack:
             with step("Spark with Iceberg"):
                 spark = stack.enter_context(session(catalogs, found, local.settings.state / "query.log"))
-            run(spark, sql, catalogs[0].name, _EXAMPLE)
+            if sql.strip():
+                with step("the statement"):
+                    rows = rows_of(spark, sql)
+                print_table(rows)
+            else:
+                run(spark, sql, catalogs[0].name, _EXAMPLE)
     except QueryError as error:
         raise QueryFailed(str(error)) from error
 
@@ -85,5 +90,5 @@ def of_connector(file: Path, name: str, properties: Mapping[str, str]) -> SparkC
 def fetched(catalogs: Sequence[SparkCatalog], folder: Path) -> list[Path]:
     """Return the jars that catalogs need, each set fetched once, with a line of progress. Raises DownloadFailed."""
     packages = dict.fromkeys(package for catalog in catalogs for package in catalog.packages)
-    with step("Iceberg's jars for Spark (downloaded the first time)"):
+    with step("Iceberg's jars for Spark (downloaded the first time)", jars.arrived(folder)):
         return [jar for package in packages for jar in jars.resolve([package], folder, transitive=False)]

@@ -9,7 +9,6 @@ from typing import Any
 from floe.config.connector_files import ConnectorFile, load_connectors, make_names_unique, read_file
 from floe.config.exceptions import ConfigError
 from floe.config.report import counted, readable, report, rows_of, warnings_of, worker_report
-from floe.config.secrets.deployment_key import NO_KEY, has_key
 from floe.config.secrets.mask import clip, short_in_environment, short_secret
 from floe.config.worker.worker_file import worker_file
 from floe.exceptions import with_code
@@ -29,8 +28,6 @@ def check(paths: Sequence[Path], *, is_strict: bool) -> int:
     except ConfigError as error:
         print(f"ERROR {readable(with_code(str(error), error.code))}")
         return 1
-    if not has_key(os.environ):
-        print(f"warning: in this environment {NO_KEY}", file=sys.stderr)
     worker = worker_file(os.environ)
     if worker.keys:
         print(worker_report(worker))

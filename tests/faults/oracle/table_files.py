@@ -11,7 +11,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,8 +27,8 @@ DELETED = 2
 """Status of a manifest entry whose file is no longer in the table."""
 ADDED = 1
 METADATA_KEPT = 8
-STORES: dict[str, Path] = {}
-"""The folders of buckets whose store has objects as files; so they are read past the store's protocol."""
+STORES: dict[str, Callable[[str], Path]] = {}
+"""How objects of a bucket are found as files, by their keys."""
 
 
 class Pointer(Protocol):
@@ -216,7 +216,7 @@ def local(location: str) -> Path:
     """Turn a location into a path: a ``file:`` one, or one of a bucket of ``STORES``."""
     if location.startswith("s3:"):
         bucket, _, key = location.removeprefix("s3://").partition("/")
-        return STORES[bucket] / key
+        return STORES[bucket](key)
     return Path(urllib.parse.urlsplit(location).path if location.startswith("file:") else location)
 
 

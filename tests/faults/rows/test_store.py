@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pyarrow.fs import S3FileSystem
+from pyarrow.fs import FileSelector, FileType, S3FileSystem
 
 from stack.exceptions import Unsuitable
+from stack.services.object_store import ObjectStore
+from stack.settings import free_port
 from tests.faults.harness.run import JobResult, Run
 from tests.faults.harness.sink import MakeSink, Sink
 from tests.faults.oracle.table_files import STORES
@@ -33,17 +36,46 @@ class Stored:
     proxy: StoreProxy
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Versitygw]:
+Store = ObjectStore | Versitygw
+
+
+@pytest.fixture(scope="module", params=["moto", "versitygw"])
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store in memory, which checks no signatures; and one that does, where Go is there to build it."""
+    folder = tmp_path_factory.mktemp("store")
+    made = ObjectStore(folder, free_port()) if request.param == "moto" else Versitygw(folder, *LOGIN)
     try:
-        with started(Versitygw(tmp_path_factory.mktemp("store"), *LOGIN)) as one:
-            yield one
+        with started(made):
+            yield made
     except Unsuitable as missing:
         pytest.skip(str(missing))
 
 
+def as_files(store: Store, files: S3FileSystem, bucket: str, folder: Path) -> Callable[[str], Path]:
+    """Return how the oracle finds objects: versitygw has them as files, of another store it gets copies."""
+    if isinstance(store, Versitygw):
+        return lambda key: store.files / bucket / key
+
+    def copied(key: str) -> Path:
+        path, info = folder / key, files.get_file_info(f"{bucket}/{key}")
+        if info.type == FileType.Directory:
+            shutil.rmtree(path, ignore_errors=True)  # what is gone from the store must not be found
+            for one in files.get_file_info(FileSelector(info.path, recursive=True)):
+                if one.is_file:
+                    copied(one.path.removeprefix(f"{bucket}/"))
+        elif not info.is_file:
+            path.unlink(missing_ok=True)
+        elif not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with files.open_input_file(info.path) as source:
+                path.write_bytes(source.read())
+        return path
+
+    return copied
+
+
 @pytest.fixture
-def stored(store: Versitygw, make_sink: MakeSink) -> Iterator[Stored]:
+def stored(store: Store, make_sink: MakeSink, tmp_path: Path) -> Iterator[Stored]:
     bucket, proxy = f"lake-{uuid.uuid4().hex[:8]}", StoreProxy(store.url)
     access, secret = LOGIN
     files = S3FileSystem(
@@ -54,7 +86,7 @@ def stored(store: Versitygw, make_sink: MakeSink) -> Iterator[Stored]:
         allow_bucket_creation=True,
     )
     files.create_dir(bucket)
-    STORES[bucket] = store.files / bucket
+    STORES[bucket] = as_files(store, files, bucket, tmp_path / "objects")
     settings = {
         "warehouse": f"s3://{bucket}/warehouse",
         "client.region": "us-east-1",

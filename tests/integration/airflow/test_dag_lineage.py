@@ -1,8 +1,7 @@
-"""Lineage by Airflow's real OpenLineage provider, where it is installed: what its HTTP transport sends of runs."""
+"""Lineage by Airflow's real OpenLineage provider: what its HTTP transport sends of runs."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import time
 import uuid
@@ -18,10 +17,6 @@ from stack.services.broker import Broker
 from stack.settings import LOOPBACK
 from tests.support.airflow import Deployment
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("airflow.providers.openlineage") is None,
-    reason="the OpenLineage provider is not installed: pip install apache-airflow-providers-openlineage==2.20.3",
-)
 SENT_WITHIN, ENDED_WITHIN = 60.0, 900.0
 
 Event = dict[str, Any]

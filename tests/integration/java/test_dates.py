@@ -9,9 +9,10 @@ import re
 from random import Random
 
 from floe_job.types.java_dates import SimpleDate
+from stack.services.broker import KAFKA
 from tests.support.java.program import java_program
 
-PACKAGES = ("org.apache.kafka:connect-json:4.2.0", "org.slf4j:slf4j-nop:2.0.17")
+PACKAGES = (f"org.apache.kafka:connect-json:{KAFKA}", "org.slf4j:slf4j-nop:2.0.17")
 PATTERNS, INSTANTS, TEXTS, SEED = 3_000, 8, 24, 22
 LETTERS = "GyYMLwWDdFEuaHkKhmsSzZX"
 COMMON = (

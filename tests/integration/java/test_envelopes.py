@@ -12,11 +12,12 @@ from floe_job.convert.envelope.decoder import EnvelopeDecoder
 from floe_job.convert.envelope.fixed_schema import FixedSchemaDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.typed.base import TypedBatch
+from stack.services.broker import KAFKA
 from tests.support.java.program import java_program
 from tests.support.job.connect_json import schema_json, value_json
 from tests.support.job.formats.envelopes import Envelopes, written
 
-PACKAGES = ("org.apache.kafka:connect-json:4.2.0", "org.slf4j:slf4j-nop:2.0.17")
+PACKAGES = (f"org.apache.kafka:connect-json:{KAFKA}", "org.slf4j:slf4j-nop:2.0.17")
 SCHEMAS = 250
 RECORDS = 20
 SPELLINGS = ("", "", "", "payload first", "blanks", "twice", "more", "less")

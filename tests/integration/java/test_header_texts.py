@@ -20,11 +20,12 @@ from floe_job.types.header_texts import header_text, literal_text
 from floe_job.types.header_texts.tokens import trimmed
 from floe_job.types.number_tokens import Single
 from floe_job.types.typed_values import Day, DayTime, Moment
+from stack.services.broker import KAFKA
 from tests.support.java.program import java_program
 
 PACKAGES = (
-    "org.apache.kafka:connect-json:4.2.0",
-    "org.apache.kafka:connect-transforms:4.2.0",
+    f"org.apache.kafka:connect-json:{KAFKA}",
+    f"org.apache.kafka:connect-transforms:{KAFKA}",
     "org.slf4j:slf4j-nop:2.0.17",
 )
 LITERALS, VALUES, SEED = 20_000, 6_000, 23

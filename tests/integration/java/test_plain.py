@@ -13,11 +13,12 @@ from floe.config.converters.charsets import codec_of
 from floe.config.converters.plain import BOOLEAN, BYTES, ENCODING, STRING
 from floe.config.properties import Properties
 from floe_job.convert.plain.decoder import PlainDecoder
+from stack.services.broker import KAFKA
 from tests.support.java.program import Ask, java_program
 from tests.support.job.connect_json import schema_json, value_json
 from tests.support.kafka.messages import values_of
 
-PACKAGES = ("org.apache.kafka:connect-runtime:4.2.0", "org.slf4j:slf4j-nop:2.0.17")
+PACKAGES = (f"org.apache.kafka:connect-runtime:{KAFKA}", "org.slf4j:slf4j-nop:2.0.17")
 CONVERTERS = "org.apache.kafka.connect.converters"
 CLASSES = {
     BYTES: f"{CONVERTERS}.ByteArrayConverter",

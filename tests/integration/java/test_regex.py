@@ -5,9 +5,10 @@ from __future__ import annotations
 from random import Random
 
 from floe.config.expressions.java_regex import compile_expression
+from stack.services.broker import KAFKA
 from tests.support.java.program import java_program
 
-PACKAGES = ("org.apache.kafka:connect-json:4.2.0", "org.slf4j:slf4j-nop:2.0.17")
+PACKAGES = (f"org.apache.kafka:connect-json:{KAFKA}", "org.slf4j:slf4j-nop:2.0.17")
 PATTERNS, VALUES, SEED = 4_000, 25, 21
 LETTERS = "abAB1.-_+"
 ATOMS = (*"abAB1", ".", r"\.", r"\d", r"\w", "[ab]", "[^a]", "[a-b1]", r"\+", "-", r"[\Q.-\E]")

@@ -13,9 +13,12 @@ from typing import Any
 
 import psutil
 import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from stack.exceptions import PortTaken
 from stack.jars import CACHE
+from stack.local import Local
 from stack.progress import wait_until
 from stack.services.airflow import Airflow
 from stack.settings import REPOSITORY, free_port
@@ -95,6 +98,38 @@ def test_demo_on_s3_moves_orders_into_the_store(environment: dict[str, str], tmp
     assert "rpc.pizzas: 1000 rows" in done.stdout
     assert "rpc.pizzas: 1500 rows" in done.stdout
     assert not list((tmp_path / "state").glob("catalog.db*")), "its tables are gone"
+    assert left_over(tmp_path) == []
+
+
+@pytest.mark.full
+def test_stack_on_s3_loses_its_tables_alone_and_remembers_its_ports(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """A connection, a topic and the password are there after `make down`; the demo's table is filled from its topic again."""
+    later = {name: value for name, value in environment.items() if not name.endswith("_PORT")}
+    try:
+        done = stack("up", environment | {"STORE": "s3"})
+        assert done.returncode == 0, done.stdout + done.stderr
+        before = Local.of(later)
+        before.airflow.rest.call("POST", "/api/v2/connections", {"connection_id": "mine", "conn_type": "http"})
+        admin = AdminClient({"bootstrap.servers": before.broker.bootstrap})
+        admin.create_topics([NewTopic("mine", 1)])["mine"].result(30)
+        password = before.airflow.password()
+        assert f"127.0.0.1:{environment['AIRFLOW_PORT']}" in stack("status", later).stdout
+
+        done = stack("down", later)
+        assert "The tables went with the S3 store" in done.stdout, done.stdout + done.stderr
+        done = stack("up", later)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "dropped_tables" in done.stdout and "rpc.pizzas: 1000 rows" in done.stdout
+
+        after = Local.of(later)
+        assert (after.settings.ports, after.airflow.password()) == (before.settings.ports, password)
+        assert after.airflow.rest.call("GET", "/api/v2/connections/mine")["conn_type"] == "http"
+        topics = AdminClient({"bootstrap.servers": after.broker.bootstrap}).list_topics(timeout=20).topics
+        assert {"mine", "completed-pizzas", "control-iceberg"} <= topics.keys()
+    finally:
+        stack("clean", environment)
     assert left_over(tmp_path) == []
 
 

@@ -84,8 +84,8 @@ def test_what_lies_behind_an_open_transaction_is_waited_for(stage: Stage) -> Non
     stage.produce(150, 170)
     stage.sink.announce(stage.written(PIZZAS, 150, 170), stage.written(PASTA, 150, 170), positions={0: 170})
     ended = threading.Timer(2, lambda: hanging.abort_transaction(30))
-    ended.start()
     began = time.monotonic()
+    ended.start()
     stage.take_over()
     ended.join()
     assert time.monotonic() - began > 1.5

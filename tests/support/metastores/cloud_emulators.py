@@ -21,7 +21,7 @@ ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 """Azurite's own, as its documentation names them."""
 
-READY_WITHIN = 30.0
+READY_WITHIN = 120.0
 
 
 class Azurite:

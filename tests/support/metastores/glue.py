@@ -11,7 +11,7 @@ import boto3
 from tests.support.metastores.server import ServerProcess, answers_at
 
 SERVER = Path(__file__).with_name("glue_server.py")
-READY_WITHIN = 60.0
+READY_WITHIN = 120.0
 REGION, KEY, SECRET = "us-east-1", "test", "moto-secret-of-the-tests"
 BUCKET = "lake"
 

@@ -10,7 +10,7 @@ from tests.support.metastores.server import ServerProcess, answers_at
 from tests.support.metastores.tools import go_program
 
 MODULE, VERSION = "github.com/versity/versitygw/cmd/versitygw", "v1.8.0"
-READY_WITHIN = 30.0
+READY_WITHIN = 120.0
 _HEALTH = "/health"
 
 

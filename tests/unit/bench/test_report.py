@@ -92,7 +92,7 @@ def test_results_become_a_page_between_its_marks(tmp_path: Path) -> None:
     page_file.parent.mkdir(parents=True)
     page_file.write_text(f"before\n{report.BEGIN}\nstale\n{report.END}\nafter\n")
     found = [one(SINK, 60.0, cold_seconds=62.0), one(WARM, 10.0, write_seconds=9.0)]
-    results = {"machine": {"cores": "2"}, "quick": False, "measurements": [m.to_json() for m in found]}
+    results = {"machine": {"cores": "2"}, "size": "full", "measurements": [m.to_json() for m in found]}
     (tmp_path / "results.json").write_text(json.dumps(results))
     report.write(tmp_path)
     report.publish(tmp_path, docs)

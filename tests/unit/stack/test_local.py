@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from stack import avro_orders
-from stack.cli import up
+from stack.cli import run_demo, up
 from stack.demo import Demo
 from stack.exceptions import PortTaken, StackError
 from stack.local import Local
@@ -83,9 +84,62 @@ def test_connectors_made_by_rest_may_name_what_the_stack_has(tmp_path: Path, mon
     assert local(tmp_path).airflow.environment()["FLOE_REST_CONNECTORS"] == "false"
 
 
-def test_folder_of_connectors_in_the_environment_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FLOE_CONNECTORS_DIR", "/mine")
-    assert local(tmp_path, REGISTRY="1").connectors == Path("/mine")
+def test_folder_of_connectors_in_the_environment_goes_first(tmp_path: Path) -> None:
+    one = local(tmp_path, REGISTRY="1", FLOE_CONNECTORS_DIR="/mine")
+    assert one.connectors == Path("/mine")
+    (tmp_path / "airflow").mkdir()
+    assert one.airflow.environment()["FLOE_CONNECTORS_DIR"] == "/mine"
+
+
+GIVEN = {"KAFKA_PORT": "19092", "AIRFLOW_PORT": "18080", "FLOE_CONNECTORS_DIR": "/mine", "FLOE_DAGS_FOLDER": "/dags"}
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_stack_remembers_what_it_was_started_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, running: bool
+) -> None:
+    local(tmp_path, **GIVEN).settings.remember()
+    monkeypatch.setattr(Airflow, "running", running)
+    later = Local.of({"FLOE_STATE": str(tmp_path)})
+    assert later.settings == local(tmp_path, **GIVEN).settings
+    assert (later.broker.bootstrap, later.airflow.url) == ("127.0.0.1:19092", "http://127.0.0.1:18080")
+    other = Local.of({"FLOE_STATE": str(tmp_path), "AIRFLOW_PORT": "28080", "KAFKA_PORT": ""})
+    assert other.settings.airflow_port == (18080 if running else 28080), "what runs is where it is"
+    assert other.settings.kafka_port == 19092
+    local(tmp_path).wipe()
+    assert local(tmp_path).settings.kafka_port == 9092
+
+
+def test_up_with_another_port_than_what_runs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    local(tmp_path, **GIVEN).settings.remember()
+    monkeypatch.setattr(Airflow, "running", True)
+    for name, value in {"FLOE_STATE": str(tmp_path), "AIRFLOW_PORT": "28080", "FLOE_CONNECTORS_DIR": "/yours"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(
+        StackError, match="AIRFLOW_PORT is 18080, not 28080; its FLOE_CONNECTORS_DIR is /mine, not /yours"
+    ):
+        up(Local.of(os.environ))
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"KAFKA_PORT": "x"}', '"'])
+def test_record_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "settings.json").write_text(text)
+    with pytest.raises(
+        StackError, match=r"settings.json, the ports and folders .*: remove it|KAFKA_PORT='x' is not a port"
+    ):
+        local(tmp_path)
+
+
+def test_demo_does_not_remove_the_data_of_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stack.cli.require_java", lambda: None)
+    one = local(tmp_path)
+    Demo.of(one).filled.touch()
+    (tmp_path / "kafka").mkdir()
+    with pytest.raises(
+        StackError, match=r"has the data of `make up`, .*remove it by `make clean`, or name another folder"
+    ):
+        run_demo(one)
+    assert (tmp_path / "kafka").exists()
 
 
 def test_connector_of_avro_differs_in_names_and_converter_alone() -> None:

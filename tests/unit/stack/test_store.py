@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from stack.cli import down, up
-from stack.demo import Demo
+from stack.demo import Demo, refill
 from stack.exceptions import StackError
 from stack.local import Local
 from stack.services.broker import Broker
-from stack.services.object_store import ObjectStore
+from stack.services.rest import Rest
 from stack.settings import Settings
 
-GONE = "in memory: `make down` loses them"
+GONE = "in memory: `make down` loses them, and nothing else"
 
 
 def local(state: Path, **variables: str) -> Local:
@@ -68,20 +68,56 @@ def test_store_with_data_stays_a_part_until_the_wipe(tmp_path: Path) -> None:
     assert one.catalog["warehouse"] == (tmp_path / "warehouse").as_uri()
 
 
-def test_records_in_a_store_that_has_ended_do_not_count(tmp_path: Path) -> None:
-    (tmp_path / "object-store").mkdir()
-    assert not filled(tmp_path, STORE="s3").is_filled, "the next `make up` has to make its data again"
-
-
-def test_down_removes_the_catalog_with_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "object-store").mkdir()
-    one = filled(tmp_path, STORE="s3")
+@pytest.fixture
+def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Local:
+    """A stack on S3 with what an earlier `make up` made, whose parts start and stop by a word."""
     monkeypatch.setattr("stack.cli._deaf", lambda: None)
-    monkeypatch.setattr(ObjectStore, "process", object())
-    monkeypatch.setattr(ObjectStore, "stop", lambda _: None)
-    down(one)
+    monkeypatch.setattr("stack.cli.require_java", lambda: None)
+    monkeypatch.setattr(Local, "start", lambda _: None)
+    for name in ("object-store", "kafka", "airflow"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kept").touch()
+    return filled(tmp_path, STORE="s3")
+
+
+def test_down_removes_the_catalog_with_the_store_and_nothing_else(
+    stopped: Local, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    down(stopped)
     assert list(tmp_path.glob("catalog.db*")) == []
-    assert list(tmp_path.glob("filled*")) == []
+    assert [path.parent.name for path in sorted(tmp_path.glob("*/kept"))] == ["airflow", "kafka", "object-store"]
+    assert "The tables went with the S3 store" in capsys.readouterr().out
+    down(stopped)
+    assert "The tables went" not in capsys.readouterr().out, "there were none any more"
+
+
+@pytest.mark.parametrize("was_killed", [False, True])
+def test_up_after_the_store_has_ended_keeps_the_rest_and_refills_the_demo(
+    stopped: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, was_killed: bool
+) -> None:
+    refilled: list[Local] = []
+    monkeypatch.setattr("stack.demo.refill", refilled.append)
+    if not was_killed:
+        down(stopped)
+    up(stopped)
+    assert refilled == [stopped]
+    assert [path.parent.name for path in sorted(tmp_path.glob("*/kept"))] == ["airflow", "kafka", "object-store"]
+    assert not (tmp_path / "catalog.db").exists(), "it names tables that are gone"
+
+
+def test_refill_gives_the_decision_unless_the_dag_is_paused(
+    stopped: Local, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    triggered: list[object] = []
+    monkeypatch.setattr(Rest, "wait_for_dag", lambda *_: None)
+    monkeypatch.setattr(Rest, "trigger", lambda _, dag, conf: triggered.append((dag, conf)))
+    monkeypatch.setattr("stack.demo.move", lambda _, dag, what, begin: begin())
+    monkeypatch.setattr("stack.demo.show", lambda *_: None)
+    for paused in (True, False):
+        monkeypatch.setattr(Rest, "is_paused", lambda *_, is_paused=paused: is_paused)
+        refill(stopped)
+    assert triggered == [("pizzas-on-ice", {"dropped_tables": {"rpc.pizzas": "refill"}})]
+    assert capsys.readouterr().out.count("FLOE-224") == 2
 
 
 def test_store_of_running_stack_without_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

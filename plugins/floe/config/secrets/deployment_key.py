@@ -1,7 +1,5 @@
 """The source of a deployment's key, and the message if there is none."""
 
-from collections.abc import Mapping
-
 VARIABLE = "FLOE_SECRET_KEY"
 """The environment variable of Airflow's workers that contains the key; several, the newest first, separated by commas."""
 
@@ -19,8 +17,3 @@ NO_KEY = (
     f"to the control topic decides what is committed. Set {VARIABLE} to the same 32 or more random characters for all of "
     "Airflow's workers (docs/how-to/deploy.md, “The deployment key”)"
 )
-
-
-def has_key(environ: Mapping[str, str]) -> bool:
-    """Say whether an environment alone contains a key."""
-    return any(environ.get(name) for name in IN_ENVIRONMENT)

@@ -56,9 +56,12 @@ def remove_abandoned() -> int:
 def _locked_folder() -> tuple[Path, int]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-        lock = os.open(folder, _OPEN)
+        # another task may take it for abandoned before it is opened, and before it is locked
+        try:
+            lock = os.open(folder, _OPEN)
+        except FileNotFoundError:
+            continue
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # another task may have taken it for abandoned before it was locked
         if folder.exists() and os.path.samestat(folder.lstat(), os.fstat(lock)):
             return folder, lock
         os.close(lock)

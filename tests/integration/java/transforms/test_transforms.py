@@ -31,7 +31,7 @@ from tests.support.java.transforms.setup import Options, Setup, Step
 Java = Callable[[str], Ask]
 
 MANY = 20_000
-SIZES = [pytest.param(400, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.full)]
+SIZES = [pytest.param(400, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.hours)]
 """Records for each transform; and for all chains of a form."""
 
 RECORDS_OF_CHAIN = 100

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from stack.services.broker import KAFKA
 from tests.support.java.program import Ask
 from tests.support.java.transforms.given import Given
 from tests.support.java.transforms.setup import Setup
 
 _KAFKA = (
-    "org.apache.kafka:connect-runtime:4.2.0",
-    "org.apache.kafka:connect-transforms:4.2.0",
+    f"org.apache.kafka:connect-runtime:{KAFKA}",
+    f"org.apache.kafka:connect-transforms:{KAFKA}",
     "org.slf4j:slf4j-nop:2.0.17",
 )
 PACKAGES: dict[str, tuple[str, ...]] = {

@@ -97,7 +97,7 @@ def test_it_ends_with_spark(start: Start) -> None:
     daemon = start(*COMMAND)
     worker, connection = new_worker(daemon)
     with connection:
-        daemon.communicate(timeout=10)
+        daemon.communicate(timeout=60)
         assert daemon.returncode == 0
         assert is_gone(fork)
         assert is_gone(worker)

@@ -34,7 +34,7 @@ class Tasks:
 def logged(caplog: pytest.LogCaptureFixture, *answers: Callable[[], Progress]) -> list[str]:
     tasks = Tasks(*answers, Progress)
     with caplog.at_level("INFO"), ProgressLog(tasks, SLICE, every=0.001):
-        assert tasks.ended.wait(10)
+        assert tasks.ended.wait(60)
     return [record.getMessage() for record in caplog.records]
 
 
@@ -58,8 +58,8 @@ def test_spark_that_does_not_answer_is_asked_once(caplog: pytest.LogCaptureFixtu
         raise RuntimeError(msg)
 
     with caplog.at_level("INFO"), ProgressLog(Tasks(fail, fail), SLICE, every=0.001) as progress:
-        assert asked.wait(10)
-        progress.thread.join(10)
+        assert asked.wait(60)
+        progress.thread.join(60)
     assert [record.getMessage() for record in caplog.records] == ["Spark does not tell how far the tasks are: gone"]
 
 

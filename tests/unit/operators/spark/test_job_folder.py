@@ -36,6 +36,22 @@ def test_job_folder_is_private_and_goes_with_its_task(temporary: Path) -> None:
     assert not list(temporary.iterdir())
 
 
+def test_folder_that_another_task_removes_before_it_is_locked_is_made_again(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, made = tempfile.mkdtemp, []
+
+    def removed_once(**more: str) -> str:
+        made.append(make(**more))
+        if len(made) == 1:
+            assert remove_abandoned() == 1, "it is empty, and nobody has locked it yet"
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", removed_once)
+    with job_folder() as folder:
+        assert [str(folder)] == made[1:] and (folder / MARKER).exists()
+
+
 def test_killed_task_leaves_nothing_behind_for_long(temporary: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
     mine, its = spawn.Pipe()

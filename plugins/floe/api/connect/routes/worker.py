@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 import floe
 from floe.api.connect.answers import ConnectError, answer
 
-CONNECT_VERSION = "4.2.0"
+CONNECT_VERSION = "4.3.1"
 """The version of Kafka Connect whose API this is."""
 
 router = APIRouter()

@@ -1,0 +1,60 @@
+"""Every suite of the benchmark runs to its end and into the report, with a few records: none breaks unseen."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import SUITES
+from stack.settings import REPOSITORY
+
+HALVES = (
+    ("side-by-side", "avro", "protobuf", "envelope", "untidy"),
+    ("json-schema", "transforms", "sizes", "latency", "growth", "scale", "hostile"),
+)
+"""Run side by side: most of each is waiting for servers."""
+
+ENDS_WITHIN = 1_000
+
+
+def run(folder: Path, suites: Sequence[str], *more: str) -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join(str(REPOSITORY / name) for name in ("plugins", "spark_jobs", "."))
+    environment = {**os.environ, "PYTHONPATH": paths}
+    command = [sys.executable, "-m", "bench", "--size", "tiny", "--out", str(folder / "out"), *more, *suites]
+    with subprocess.Popen(
+        command, env=environment, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        try:
+            said = running.communicate(timeout=ENDS_WITHIN)
+        except subprocess.TimeoutExpired:
+            running.terminate()  # it stops what it started
+            said = running.communicate()
+    return subprocess.CompletedProcess(command, running.returncode, *said)
+
+
+def test_each_suite_runs_in_one_of_the_halves() -> None:
+    assert sorted(suite for half in HALVES for suite in half) == sorted(SUITES)
+
+
+def test_all_suites_run_into_their_report(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(len(HALVES)) as pool:
+        halves = list(pool.map(run, (tmp_path / str(i) for i in range(len(HALVES))), HALVES))
+    for i, done in enumerate(halves):
+        assert done.returncode == 0, done.stdout[-5_000:] + done.stderr[-5_000:]
+        results: Mapping[str, object] = json.loads((tmp_path / str(i) / "out" / "results.json").read_text())
+        assert results["size"] == "tiny" and results["measurements"]
+        assert "TINY run: for a look only." in done.stdout
+
+
+@pytest.mark.full
+def test_comparison_with_an_older_version_runs_to_its_verdict(tmp_path: Path) -> None:
+    done = run(tmp_path / "versions", (), "--against", "HEAD")
+    assert (tmp_path / "versions" / "out" / "versions.md").exists(), done.stdout[-5_000:] + done.stderr[-5_000:]
+    assert "Traceback" not in done.stderr
