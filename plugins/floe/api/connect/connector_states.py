@@ -17,10 +17,8 @@ from floe.api.connect.known_connectors import KnownConnector
 from floe.api.dag_states import DagState, RunState, dag_states, last_runs
 from floe.api.failures import failures
 from floe.config.secrets.mask import clip
-from floe.config.stored.stored_connector import STOPPED
+from floe.config.stored.stored_connector import PAUSED, RUNNING, STOPPED, WANTED
 
-PAUSED: Final = "PAUSED"
-RUNNING: Final = "RUNNING"
 FAILED: Final = "FAILED"
 UNASSIGNED: Final = "UNASSIGNED"
 TYPE: Final = "sink"
@@ -35,6 +33,7 @@ class States:
     dags: Mapping[str, DagState]
     runs: Mapping[str, RunState]
     marks: Mapping[str, str]
+    """What REST set, or wants."""
     traces: Mapping[str, str] = field(default_factory=dict)
     """Of the last runs that failed, by connector."""
 
@@ -45,7 +44,8 @@ class States:
         dags = {name: dag for name, dag in dag_states(session, only).items() if name in names}
         runs = last_runs(session, dags)
         failed = {name: run.run_id for name, run in runs.items() if run.state == "failed"}
-        return cls(dags, runs, marks(session, only), traces(session, failed))
+        found = {name: row.text for name, row in marks(session, only).items()}
+        return cls(dags, runs, found, traces(session, failed))
 
     def of(self, known: KnownConnector) -> tuple[str, str | None, str, str | None]:
         """Return the state of a connector, its trace, the state of its tasks, and theirs."""
@@ -53,10 +53,13 @@ class States:
         if known.connector is None:
             problems = () if known.file.error is None else known.file.error.first_problems()
             return FAILED, clip("\n".join(problems), _SHOWN), FAILED, None
+        mark = self.marks.get(known.name, "")
+        if (wanted := mark.removeprefix(WANTED)) != mark and wanted in (PAUSED, STOPPED):
+            return wanted, None, wanted, None
         if dag is None:
             return UNASSIGNED, None, UNASSIGNED, None
-        if dag.is_paused:
-            state = STOPPED if self.marks.get(known.name) == STOPPED else PAUSED
+        if dag.is_paused and mark != WANTED + RUNNING:
+            state = STOPPED if mark == STOPPED else PAUSED
             return state, None, state, None
         if (run := self.failed_run(known)) is not None:
             return RUNNING, None, FAILED, self.traces.get(known.name, _failure(known.name, run.run_id))
