@@ -56,9 +56,10 @@ class States:
         mark = self.marks.get(known.name, "")
         if (wanted := mark.removeprefix(WANTED)) != mark and wanted in (PAUSED, STOPPED):
             return wanted, None, wanted, None
-        if dag is None:
+        is_paused = known.file.is_paused is True if dag is None else dag.is_paused
+        if dag is None and (not is_paused or mark == WANTED + RUNNING):
             return UNASSIGNED, None, UNASSIGNED, None
-        if dag.is_paused and mark != WANTED + RUNNING:
+        if is_paused and mark != WANTED + RUNNING:
             state = STOPPED if mark == STOPPED else PAUSED
             return state, None, state, None
         if (run := self.failed_run(known)) is not None:
@@ -79,9 +80,12 @@ class States:
         return self.of(known)[0] == STOPPED
 
 
-def tasks_of(known: KnownConnector, state: str) -> int:
-    """Return how many tasks Connect would have: as many as tasks.max, none of a connector that is stopped or broken."""
-    is_idle = state == STOPPED or (state == UNASSIGNED and known.file.is_paused is True)
+def tasks_of(known: KnownConnector, states: States) -> int:
+    """Return how many tasks Connect would have: as many as tasks.max, none of a connector that is stopped or broken.
+
+    One that was made paused has none before Airflow knows it.
+    """
+    is_idle = states.of(known)[0] == STOPPED or (known.name not in states.dags and known.file.is_paused is True)
     return 0 if known.connector is None or is_idle else known.connector.tasks_max
 
 
@@ -91,7 +95,7 @@ def status_of(known: KnownConnector, states: States) -> dict[str, Any]:
     return {
         "name": known.name,
         "connector": _entry(state, trace),
-        "tasks": [{"id": number, **_entry(task_state, task_trace)} for number in range(tasks_of(known, state))],
+        "tasks": [{"id": number, **_entry(task_state, task_trace)} for number in range(tasks_of(known, states))],
         "type": TYPE,
     }
 

@@ -115,11 +115,19 @@ def test_state_that_is_wanted_before_airflow_knows_the_connector_is_kept(
     assert site.variable(STATE + "one") == (state if state == "STOPPED" else None)
 
 
+@pytest.mark.parametrize("state", ["PAUSED", "STOPPED"])
+def test_initial_state_is_told_before_airflow_knows_the_connector(site: Site, state: str) -> None:
+    body = {"name": "one", "config": CONFIG, "initial_state": state}
+    assert site.client(BASE).post("/connectors", json=body).status_code == 201
+    assert (states(site), site.client(BASE).get("/connectors/one/tasks").json()) == ((state, []), [])
+
+
 def test_resume_before_airflow_knows_the_connector_is_kept(site: Site) -> None:
     body = {"name": "one", "config": CONFIG, "initial_state": "PAUSED"}
     client = site.client(BASE)
     assert client.post("/connectors", json=body).status_code == 201
     assert client.put("/connectors/one/resume").status_code == 202
+    assert states(site)[0] == "UNASSIGNED"
     site.add_dag("one", is_paused=True)
     assert (states(site), site.is_paused("one")) == (("RUNNING", ["RUNNING"]), False)
     assert site.variable(STATE + "one") is None

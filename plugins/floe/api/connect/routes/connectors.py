@@ -140,7 +140,7 @@ def status(name: str, user: Caller, session: SessionDep) -> Response:
 def tasks(name: str, user: Caller, session: SessionDep) -> Response:
     """List the tasks with their configuration, which is the connector's."""
     known = readable_connector(user, session, name)
-    numbers = range(tasks_of(known, States.read(session, [name]).of(known)[0]))
+    numbers = range(tasks_of(known, States.read(session, [name])))
     shown = shown_config(name, known.config)
     return answer([{"id": _task(name, number), "config": {**shown, "task.id": str(number)}} for number in numbers])
 
@@ -154,7 +154,7 @@ def _info_of(session: SessionDep, name: str) -> dict[str, Any]:
 
 
 def _info(known: KnownConnector, states: States) -> dict[str, Any]:
-    number = tasks_of(known, states.of(known)[0])
+    number = tasks_of(known, states)
     return {
         "name": known.name,
         "config": shown_config(known.name, known.config),
