@@ -12,7 +12,7 @@ from floe.config.stored.operator_lists import secret_reference
 from floe.config.stored.stored_connector import CONNECTOR, SECRETS
 from tests.support.api.site import BUNDLE, Site
 from tests.support.rest.connect_calls import PLUGIN
-from tests.support.rest.connectors import CONNECTORS, connector_of
+from tests.support.rest.connectors import CONNECTORS, HOSTS, IDENTITIES, connector_of
 from tests.support.rest.floe_worker import BASE, CONFIG
 
 TOKEN = "iceberg.catalog.token"
@@ -59,7 +59,8 @@ def test_reference_that_is_sent_back_keeps_the_secret(one: Site, method: str) ->
 def test_connector_as_people_write_it_is_made_and_validated(
     site: Site, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setenv("FLOE_REST_HOSTS", "*.example,s3://lake")
+    monkeypatch.setenv("FLOE_REST_HOSTS", HOSTS)
+    monkeypatch.setenv("FLOE_REST_CONNECTIONS", IDENTITIES)
     client, config = site.client(BASE), connector_of(name)
     path = "/connector-plugins/org.apache.iceberg.connect.IcebergSinkConnector/config/validate"
     found = client.put(path, json={**config, "name": "one", "connector.class": PLUGIN}).json()
