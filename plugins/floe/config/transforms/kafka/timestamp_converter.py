@@ -38,7 +38,7 @@ def _read(options: OptionReader, side: Side) -> TimestampConverter | None:
         )
     return TimestampConverter(
         side,
-        options.boolean(FILLS, True),
+        options.boolean(FILLS, False),
         target,
         text_of(options, _FIELD) or "",
         pattern,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import date, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -115,21 +115,46 @@ def test_nonrequired_field_may_be_null_if_the_option_says_so() -> None:
     assert [one.index for one in batch.rejected] == [1]
 
 
-def test_default_is_in_place_of_a_null() -> None:
-    schema = {
-        "type": "object",
-        "properties": {
-            "n": {**WHOLE, "default": 5},
-            "s": {"type": "object", "properties": {"d": {**TEXT, "default": "x"}}, "default": {"d": "y"}},
-        },
-    }
-    batch = batch_of(schema, [{}, {"n": None, "s": {}}, {"n": 1, "s": {"d": None}}, {"n": 2, "s": None}])
-    assert list(rows(batch).values()) == [
-        {"n": 5, "s": {"d": "y"}},
-        {"n": 5, "s": {"d": "x"}},
-        {"n": 1, "s": {"d": "x"}},
-        {"n": 2, "s": {"d": "y"}},
+def nullable(schema: Any, default: Any) -> Any:
+    return {"oneOf": [{"type": "null"}, {**schema, "default": default}]}
+
+
+DEFAULTS = {
+    "type": "object",
+    "properties": {
+        "n": nullable(WHOLE, 5),
+        "s": nullable({"type": "object", "properties": {"d": nullable(TEXT, "x")}}, {"d": "y"}),
+        "v": nullable(DECIMAL, 2.5),
+        "t": nullable({**WHOLE, "title": logical.TIMESTAMP}, 86_400_000),
+        "b": nullable({**TEXT, "connect.type": "bytes"}, "AQI="),
+    },
+}
+ABSENT = {"n": 5, "s": {"d": "y"}, "v": Decimal("2.50"), "t": datetime(1970, 1, 2, tzinfo=UTC), "b": b"\1\2"}
+
+
+@pytest.mark.parametrize("around", [0, 1, 60])
+def test_null_that_was_sent_stays_null_and_a_default_is_for_what_is_absent(around: int) -> None:
+    nulls = dict.fromkeys(ABSENT)
+    given = [{}, nulls, {"n": None, "s": {}}, {"n": 1, "s": {"d": None}}, {"s": None, "v": 1}]
+    expected = [
+        ABSENT,
+        nulls,
+        {**ABSENT, "n": None, "s": {"d": "x"}},
+        {**ABSENT, "n": 1, "s": {"d": None}},
+        {**ABSENT, "s": None, "v": Decimal("1.00")},
     ]
+    others = [{"n": 7, "s": {"d": "z"}}] * around
+    batch = batch_of(DEFAULTS, [*others, *given, *others])
+    assert list(rows(batch).values())[around : around + 5] == expected
+    assert [one.index for one in batch.rejected] == []
+    assert batch.fast_rows >= 2 * around
+
+
+def test_null_is_rejected_where_only_a_default_is_allowed() -> None:
+    schema = {"type": "object", "properties": {"n": {**WHOLE, "default": 5}, "b": TEXT}}
+    batch = batch_of(schema, [{"b": "x"}, {"n": None, "b": "null"}, {"n": 1, "b": "y"}])
+    assert rows(batch) == {0: {"n": 5, "b": "x"}, 2: {"n": 1, "b": "y"}}
+    assert [(one.index, one.error) for one in batch.rejected] == [(1, "Malformed")]
 
 
 def test_decimals_as_numbers_are_read_as_columns() -> None:
