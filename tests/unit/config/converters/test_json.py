@@ -16,7 +16,9 @@ def test_schemas_are_enabled_by_default_as_in_connect(connector):
     for parsed in (connector(without=(SCHEMAS,)), connector({SCHEMAS: True})):
         assert parsed.value_converter == ConverterSpec(ENVELOPE)
         (warning,) = parsed.warnings
-        assert warning.startswith(f"{FILL} is not given, and true by default, as in Kafka Connect: a null that was sent")
+        assert warning.startswith(
+            f"{FILL} is not given, and true by default, as in Kafka Connect: a null that was sent"
+        )
     assert connector({SCHEMAS: "False"}).value_converter == ConverterSpec(JSON)
 
 
