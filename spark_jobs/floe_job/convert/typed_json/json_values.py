@@ -81,6 +81,11 @@ class JsonValues:
             if type(value) is not dict:
                 raise refuse(value, "struct")
             found = {name: _inside(name, fields[name], value[name]) for name in value if name in fields}
+            if len(found) < len(value):
+                unknown = next((name for name in value if name not in fields and value[name] is not None), None)
+                if unknown is not None:
+                    problem = "it has a value, and its schema has no such property, so that no column would get it"
+                    raise Unconvertible(problem).inside(unknown)
             for name in required:
                 if name not in found:
                     problem = "it is not there, and its schema requires a value"

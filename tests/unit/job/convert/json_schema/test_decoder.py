@@ -269,3 +269,44 @@ def test_records_of_several_schemas_are_told_apart() -> None:
 def test_schema_of_another_type_or_unusable_rejects_its_records() -> None:
     reasons = [one.reason for one in batch_of({"const": 1}, [{}, {}]).rejected]
     assert reasons == ["schema 7: the schema has {'const': 1}, which says no type that Kafka Connect has"] * 2
+
+
+@pytest.mark.parametrize("around", [0, 60])
+def test_property_that_the_schema_has_not_is_rejected_and_not_lost(around: int) -> None:
+    inner = {"type": "object", "properties": {"x": WHOLE}}
+    schema = {"type": "object", "properties": {"a": WHOLE, "in": inner, "l": {"type": "array", "items": inner}}}
+    good = {"a": 1, "in": {"x": 1}, "l": [{"x": 1}]}
+    bad = [{**good, "b": 5}, {**good, "in": {"x": 1, "y": 0}}, {**good, "l": [{"x": 1, "z": False}]}]
+    others = [good] * around
+    batch = batch_of(schema, [*others, {**good, "b": None}, *bad, *others])
+    assert len(rows(batch)) == 2 * around + 1
+    found = {one.index - around - 1: one for one in batch.rejected}
+    assert {place: one.error for place, one in found.items()} == dict.fromkeys(range(3), "Malformed")
+    for place, path in enumerate(("'b'", "'in.y'", "'l.element.z'")):
+        assert f"field {path}: it has a value, and its schema has no such property" in found[place].reason
+
+
+def test_object_of_any_names_and_one_type_is_a_map() -> None:
+    counts = {"type": "object", "additionalProperties": WHOLE}
+    named = {"type": "object", "additionalProperties": {"type": "object", "properties": {"x": TEXT}}}
+    schema = {
+        "type": "object",
+        "properties": {"counts": counts, "named": named, "list": {"type": "array", "items": counts}},
+    }
+    values = [{"counts": {"a": 1, "b": 2}, "named": {"k": {"x": "v"}}, "list": [{}, {"c": 3}]}, {"counts": {"a": "x"}}]
+    batch = batch_of(schema, values)
+    assert rows(batch) == {0: {"counts": [("a", 1), ("b", 2)], "named": [("k", {"x": "v"})], "list": [[], [("c", 3)]]}}
+    assert [one.index for one in batch.rejected] == [1]
+
+
+@pytest.mark.parametrize("more", [{"additionalProperties": WHOLE}, {"patternProperties": {"^b": WHOLE}}, {}])
+def test_property_beside_the_named_ones_is_rejected(more: dict[str, Any]) -> None:
+    batch = batch_of({"type": "object", "properties": {"a": WHOLE}, **more}, [{"a": 1, "b": 2}, {"a": 3}])
+    assert rows(batch) == {1: {"a": 3}}
+    assert [one.index for one in batch.rejected] == [0]
+
+
+def test_object_of_anything_is_rejected_unless_it_is_empty() -> None:
+    schema = {"type": "object", "properties": {"a": WHOLE, "free": {"type": "object", "additionalProperties": True}}}
+    batch = batch_of(schema, [{"a": 1, "free": {}}, {"a": 2, "free": {"k": 1}}])
+    assert [one.index for one in batch.rejected] == [1]
