@@ -128,9 +128,6 @@ def _parsed(value: bytes, *, literals: bool) -> Any:
 
 
 def _object(parsed: Any) -> dict[str, Any]:
-    if parsed is None:
-        problem = "the value is the JSON text null, and an object is needed: a tombstone has no bytes"
-        raise Malformed(problem)
     if not isinstance(parsed, dict):
         problem = f"cannot convert type: {_KINDS.get(type(parsed), 'number')} at the top, an object is needed"
         raise Malformed(problem)
@@ -138,7 +135,7 @@ def _object(parsed: Any) -> dict[str, Any]:
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None), Literal, Single, HugeInteger, *MADE})
-_KINDS: dict[type, str] = {str: "string", bool: "boolean", list: "array"}
+_KINDS: dict[type, str] = {str: "string", bool: "boolean", list: "array", type(None): "null"}
 
 
 def _parse(text: str, decoder: json.JSONDecoder) -> Any:
