@@ -56,7 +56,7 @@ def typed_column(
     if column.null_count == 0:
         return _present(column, schema, owners, findings, path)
     present = column.is_valid().to_numpy(zero_copy_only=False)
-    has_own = findings.fills and has_default(schema)
+    has_own = findings.fills and has_default(schema) and path[-1:] != (None,)  # an element that is null was sent
     if not schema.optional and not has_own:
         findings.nulls.append((path[-1] if path else None, owners[~present]))
     if _takes_nulls(schema):

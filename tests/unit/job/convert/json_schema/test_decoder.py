@@ -150,6 +150,28 @@ def test_null_that_was_sent_stays_null_and_a_default_is_for_what_is_absent(aroun
     assert batch.fast_rows >= 2 * around
 
 
+@pytest.mark.parametrize("around", [0, 60])
+def test_null_among_elements_and_entries_has_no_default(around: int) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "l": {"type": "array", "items": nullable(WHOLE, 5)},
+            "m": {"type": "object", "additionalProperties": nullable(WHOLE, 5)},
+            "strict": {"type": "array", "items": {**WHOLE, "default": 5}},
+        },
+    }
+    only_lists = {"type": "object", "properties": {name: schema["properties"][name] for name in ("l", "strict")}}
+    others = [{"l": [1], "strict": [1]}] * around
+    for kind in (schema, only_lists):
+        given = [{"l": [None, 1], "strict": [1]}, {"l": [], "strict": [1, None]}]
+        batch = batch_of(kind, [*others, *given, *others])
+        assert rows(batch)[around]["l"] == [None, 1]
+        assert [one.index for one in batch.rejected] == [around + 1]
+    assert rows(batch_of(schema, [{"l": [], "strict": [], "m": {"k": None}}])) == {
+        0: {"l": [], "strict": [], "m": [("k", None)]}
+    }
+
+
 def test_null_is_rejected_where_only_a_default_is_allowed() -> None:
     schema = {"type": "object", "properties": {"n": {**WHOLE, "default": 5}, "b": TEXT}}
     batch = batch_of(schema, [{"b": "x"}, {"n": None, "b": "null"}, {"n": 1, "b": "y"}])
