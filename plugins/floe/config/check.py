@@ -57,6 +57,7 @@ def file_json(file: ConnectorFile) -> dict[str, Any]:
         "ok": connector is not None,
         "problems": [clip(problem, _MAX_PROBLEM) for problem in problems],
         "warnings": list(warnings_of(connector)) if connector else [],
+        "notes": list(connector.notes) if connector else [],
         "keys": [
             {"key": row.key, "value": row.value, "from": row.source, "class": row.key_class}
             for row in (rows_of(connector, file.given) if connector else ())

@@ -79,6 +79,7 @@ class Connector:
     warnings: tuple[str, ...]
     properties: Properties
     references: Properties = Properties()  # noqa: RUF009 - immutable
+    notes: tuple[str, ...] = ()
 
     @property
     def tables(self) -> tuple[str, ...]:

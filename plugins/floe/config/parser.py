@@ -176,6 +176,7 @@ def _build(
         on_data_loss="accept" if settings.text("floe.on-data-loss") == "accept" else "fail",
         warnings=() if settings.problems else without_secrets(settings.properties, settings.warnings),
         properties=settings.properties,
+        notes=without_secrets(settings.properties, settings.notes),
     )
 
 

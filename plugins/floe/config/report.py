@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 
 def report(file: ConnectorFile) -> str:
-    """Describe one file: all its problems, or warnings first and then every key that counts."""
+    """Describe one file: all its problems, or warnings and notes first and then every key that counts."""
     if file.connector is None:
         error = file.error or ConfigError("the file contains no connector")
         return f"ERROR {readable(with_code(str(error), error.code))}"
@@ -44,6 +44,7 @@ def report(file: ConnectorFile) -> str:
     warnings = warnings_of(connector)
     lines = [f"OK {readable(str(file.path))}: connector {connector.name}, {counted(len(warnings), 'warning')}"]
     lines += [f"  WARNING {readable(warning)}" for warning in warnings]
+    lines += [f"  NOTE {readable(note)}" for note in connector.notes]
     rows = [Row("key", "value", "from", "class"), *rows_of(connector, file.given)]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for row in rows:

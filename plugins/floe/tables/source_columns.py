@@ -14,6 +14,7 @@ from pyiceberg.types import IcebergType, IntegerType, LongType, StringType
 from floe.config import Connector
 from floe.config.sections.transforms import source_columns
 from floe.config.transforms.options import SourceColumnNames
+from floe.config.transforms.python_class import PythonClass
 from floe.model.ranges import OffsetRange
 from floe.tables.exceptions import TableRefused
 
@@ -88,19 +89,31 @@ def check_has_transform(table: str, connector: Connector) -> None:
     """Raise TableRefused when the connector writes no such columns."""
     if source_columns(connector.transforms, connector.routing.field):
         return
-    reason = "the connector has no KafkaMetadataTransform"
+    reason, remedy = "the connector has no KafkaMetadataTransform", _REMEDY
     if any(spec.options.source_columns for spec in connector.transforms):
-        reason = "another transform follows its KafkaMetadataTransform or renames topics, or its columns route records"
-    msg = (
-        f"the rows of table {table!r} do not record their source offsets, so none can be replaced: {reason}. {_REMEDY}"
-    )
+        reason, remedy = _obstacle(connector), _OTHER_REMEDY
+    msg = f"the rows of table {table!r} do not record their source offsets, so none can be replaced: {reason}. {remedy}"
     raise TableRefused(msg, code="FLOE-305")
+
+
+def _obstacle(connector: Connector) -> str:
+    """Return why the columns of a KafkaMetadataTransform do not say where rows come from."""
+    renaming = next((spec for spec in connector.transforms if spec.options.renames_topic), None)
+    if renaming is None:
+        return "another transform follows its KafkaMetadataTransform, or its columns route records"
+    what = "is a class in Python, which may give" if isinstance(renaming.options, PythonClass) else "may give"
+    return f"transform {renaming.alias!r} {what} records another topic, and the column of the topic has that one"
 
 
 UNKNOWN_ROWS = (
     "it has rows without topic, partition or offset, written before the transform was configured, or by another process. "
     "floe cannot determine their source, and replacing might duplicate them. No row was changed. Fill in these columns, or "
     "replay into a new table"
+)
+
+_OTHER_REMEDY = (
+    "No row was changed. Replay the range with overlap=skip into a new table, by a connector without that transform, or "
+    "whose last one is KafkaMetadataTransform"
 )
 
 _REMEDY = (

@@ -47,12 +47,7 @@ class DeadLetterCollector:
         self._named += [replace(one, key=None, value=None, headers=()) for one in dead_letters[: max(room, 0)]]
         if self._log is not None:
             self._log.note(dead_letters)
-        known = self._rules.known
-        fresh = (
-            [one for one in dead_letters if not known.at(one.table, _log_of(one)).has(one.offset)]
-            if known
-            else dead_letters
-        )
+        fresh = [one for one in dead_letters if not self._is_known(one)] if self._rules.known else dead_letters
         self._held += len(dead_letters) - len(fresh)
         if self._files is not None:
             for one in fresh:
@@ -66,6 +61,12 @@ class DeadLetterCollector:
                 self._unsent_bytes += one.size
                 if self._unsent_bytes > KEPT_BYTES:
                     self._send()
+
+    def _is_known(self, one: DeadLetter) -> bool:
+        """Return whether a dead letter is open already; of a record that is refused before routing, for any table."""
+        known = self._rules.known
+        tables = (None, *known.tables) if one.table is None else (one.table,)
+        return any(known.at(table, _log_of(one)).has(one.offset) for table in tables)
 
     def close(self, *, complete: bool) -> DeadLetterResult:
         """Store the dead letters. Without ``complete`` the task runs again, and finds them again."""

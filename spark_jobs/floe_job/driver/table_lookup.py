@@ -5,6 +5,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from pyiceberg.schema import Schema
+from pyiceberg.types import TimeType
+
 from floe.model.ledger import Ledger
 from floe.model.slice_kind import ReadReason
 from floe.tables.table_state import PARALLELISM, TableState, TableStates
@@ -80,7 +83,9 @@ class TableLookup:
         return found
 
     def _evolved(self, table: SliceTable, changes: SchemaChanges) -> SliceTable:
-        return table.in_state(self.job, self.states.evolve(table.state, changes))
+        evolved = table.in_state(self.job, self.states.evolve(table.state, changes))
+        _warn_of_times(table, evolved)
+        return evolved
 
     def _opened(self, names: Sequence[str]) -> list[SliceTable]:
         must_exist = bool(self.job.slice.tables) and not self.job.connector.auto_create
@@ -123,6 +128,24 @@ def _warn_of_problems(before: SliceTables, now: SliceTables) -> None:
         if table.name not in known:
             what = "its records become dead letters" if table.is_for_dead_letters else "it is left out"
             log.warning("table %s cannot take these rows, %s: %s", table.name, what, table.problem)
+
+
+def _warn_of_times(before: SliceTable, now: SliceTable) -> None:
+    """Log the first columns of times of the day that a table gets: not every engine has such a type."""
+    if now.table is None or (before.table is not None and _times(before.table.schema())):
+        return
+    names = _times(now.table.schema())
+    if names:
+        log.warning(
+            "table %s has the column %s of the type time: Spark reads no table with one. For Spark, drop the column, and "
+            "leave the field out or make it another type by a transform",
+            now.name,
+            ", ".join(names),
+        )
+
+
+def _times(schema: Schema) -> list[str]:
+    return [name for name in schema.column_names if isinstance(schema.find_type(name), TimeType)]
 
 
 def _warn_of_earlier_rows(job: SliceJob, table: str) -> None:

@@ -5,7 +5,8 @@ that there is · object → struct of its non-empty entries · null, ``{}``, ``[
 What transforms made, see ``floe_job.types.made_values``: a moment → timestamptz · bytes → binary · decimal → decimal.
 
 Two proposals for one column merge: structs take the union of their fields in the order seen, long and double become
-double. Otherwise they are in conflict, and ``ColumnRules.on_conflict`` decides at the deepest place where they differ:
+double, decimals one with the digits of both. Otherwise they are in conflict, and ``ColumnRules.on_conflict`` decides at the
+deepest place where they differ:
 ``dead-letter``, the first one seen wins and a value that does not fit it is rejected when it is converted; ``string``, the
 column becomes text; ``fail``, nothing is written.
 """
@@ -14,8 +15,9 @@ from __future__ import annotations
 
 from typing import Any, overload
 
+from floe_job.connect.arrow import MAX_DIGITS
 from floe_job.exceptions import VALUE_LENGTH, SchemaConflict, clip
-from floe_job.schema.proposal import ELEMENT, VALUE, ListOf, MapOf, Path, Proposal, Required, StructOf, bare
+from floe_job.schema.proposal import DECIMAL, ELEMENT, VALUE, ListOf, MapOf, Path, Proposal, Required, StructOf, bare
 from floe_job.schema.rules import ON_CONFLICT_KEY, PLAIN, ColumnRules, OnConflict
 from floe_job.types.made_values import MADE, kind_of_made
 from floe_job.types.number_tokens import HugeInteger, Literal, Single
@@ -93,7 +95,36 @@ _WIDER = {
     frozenset({"long", "float"}): "double",
     frozenset({"long", "double"}): "double",
 }
-"""The numbers of which one type holds both."""
+"""The numbers of which one type holds both, but for decimals."""
+_FLOATING = frozenset({"float", "double"})
+_DIGITS = {"int": 10, "long": 19}
+
+
+def wider(first: str, later: str) -> str | None:
+    """Return the number type that holds the values of two; None where there is none.
+
+    Of two decimals it has the digits of both, 38 at most: those behind the point come first, and a value that is too large
+    then is rejected, not rounded.
+    """
+    if first == later:
+        return first
+    if "decimal" not in first and "decimal" not in later:
+        return _WIDER.get(frozenset({first, later}))
+    if not _FLOATING.isdisjoint((first, later)):
+        return "double"
+    digits = (_decimal_digits(first), _decimal_digits(later))
+    if None in digits:
+        return None
+    whole, scale = (max(one[part] for one in digits if one is not None) for part in (0, 1))
+    return f"decimal({min(MAX_DIGITS, whole + scale)}, {scale})"
+
+
+def _decimal_digits(kind: str) -> tuple[int, int] | None:
+    """Return how many digits a type has before its point and behind; None for what is no whole number and no decimal."""
+    if kind in _DIGITS:
+        return _DIGITS[kind], 0
+    found = DECIMAL.fullmatch(kind)
+    return None if found is None else (int(found[1]) - int(found[2]), int(found[2]))
 
 
 def merge(first: Proposal, later: Proposal | None, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal:
@@ -104,14 +135,23 @@ def merge(first: Proposal, later: Proposal | None, rules: ColumnRules = PLAIN, p
         merged = bare(merge(bare(first), bare(later), rules, path))
         return Required(merged) if isinstance(first, Required) and isinstance(later, Required) else merged
     if isinstance(first, str) and isinstance(later, str):
-        return _WIDER.get(frozenset({first, later})) or resolve_conflict(first, later, rules, path)
+        return wider(first, later) or resolve_conflict(first, later, rules, path)
     if isinstance(first, ListOf) and isinstance(later, ListOf):
         return ListOf(merge(first.element, later.element, rules, (*path, ELEMENT)))
-    if isinstance(first, MapOf) and isinstance(later, MapOf) and first.key == later.key:
-        return MapOf(first.key, merge(first.value, later.value, rules, (*path, VALUE)))
+    if isinstance(first, MapOf) and isinstance(later, MapOf):
+        key = _key(first.key, later.key)
+        if key is not None:
+            return MapOf(key, merge(first.value, later.value, rules, (*path, VALUE)))
     if isinstance(first, StructOf) and isinstance(later, StructOf):
         return _merge_structs(first, later, rules, path)
     return resolve_conflict(first, later, rules, path)
+
+
+def _key(first: Proposal, later: Proposal) -> Proposal | None:
+    """Return the type of keys that holds those of two maps; None where there is none."""
+    if first == later:
+        return first
+    return wider(first, later) if isinstance(first, str) and isinstance(later, str) else None
 
 
 def _merge_structs(first: StructOf, later: StructOf, rules: ColumnRules, path: Path) -> StructOf:

@@ -85,12 +85,12 @@ PRIMITIVES: Final[dict[str, PrimitiveType]] = {
     "uuid": UUIDType(),
 }
 
-_DECIMAL = re.compile(r"decimal\((\d{1,2}), (\d{1,2})\)")
+DECIMAL: Final = re.compile(r"decimal\((\d{1,2}), (\d{1,2})\)")
 
 
 def primitive(text: str) -> PrimitiveType:
     """Read the text of a primitive type. Raises KeyError for one that no column gets."""
-    decimal = _DECIMAL.fullmatch(text)
+    decimal = DECIMAL.fullmatch(text)
     return DecimalType(int(decimal[1]), int(decimal[2])) if decimal else PRIMITIVES[text]
 
 

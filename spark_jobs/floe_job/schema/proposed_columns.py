@@ -13,7 +13,7 @@ from typing import Any
 from floe_job.exceptions import Unconvertible
 from floe_job.schema.added_columns import AddedColumns
 from floe_job.schema.field_outline import Unsure
-from floe_job.schema.inference import SCALAR_KINDS, distinct, infer, kind_of_all, resolve_conflict, same_name
+from floe_job.schema.inference import SCALAR_KINDS, distinct, infer, kind_of_all, resolve_conflict, same_name, wider
 from floe_job.schema.limits import FullNames, check_count, check_depth, check_name, check_reserved
 from floe_job.schema.proposal import ELEMENT, PRIMITIVES, ListOf, Path, Proposal, StructOf, iceberg_type
 from floe_job.schema.proposed_tree import LIST, STRUCT, Change, Node
@@ -204,9 +204,8 @@ class ProposedColumns:
         """Merge a value of another kind into a node."""
         if later is None or later.kind == node.kind:
             return False
-        if {node.kind, later.kind} == {"long", "double"}:
-            kind = "double"
-        else:
+        kind = wider(node.kind, later.kind)
+        if kind is None:
             resolved = resolve_conflict(_outline(node), _outline(later), self._rules, path)
             kind = resolved if isinstance(resolved, str) else node.kind
         if kind == node.kind:

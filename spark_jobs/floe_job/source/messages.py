@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from ctypes import addressof, c_char_p, c_size_t, c_void_p, string_at
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, Final, NamedTuple, Self, overload
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from floe_job.source.native import librdkafka
 from floe_job.source.native.header_bytes import Found, find_last
 from floe_job.source.native.memory import BlockRefs, Words, columns
 from floe_job.source.values import Values
+
+NO_TIME: Final = -1
+"""What Kafka stores as the time of a record that was produced without one (``RecordBatch.NO_TIMESTAMP``)."""
 
 Headers = list[tuple[str, bytes | None]]
 LastHeaders = tuple[bytes | None, ...]
@@ -47,7 +50,7 @@ class Message:
         return self._one.keys()[0]
 
     def timestamp(self) -> int | None:
-        """Return the time in epoch ms; None where the broker has none."""
+        """Return the time in epoch ms; None where the record has none."""
         return self._one.timestamps()[0]
 
     def headers(self) -> Headers | None:
@@ -89,13 +92,13 @@ class Messages(Sequence[Message]):
         return Values(self._refs, addresses, sizes)
 
     def timestamps(self) -> list[int | None]:
-        """Return the time of each, in epoch ms; None where the broker has none."""
+        """Return the time of each, in epoch ms; None where the record has none."""
         kinds = np.zeros(len(self), np.intc)
         places = range(kinds.ctypes.data, kinds.ctypes.data + kinds.nbytes, kinds.itemsize)
         times: list[int | None] = list(map(librdkafka.message_timestamp, self._pointers.tolist(), places))
         for index in np.flatnonzero(kinds == librdkafka.TIMESTAMP_NOT_AVAILABLE).tolist():
             times[index] = None
-        return times
+        return [None if time == NO_TIME else time for time in times]
 
     def headers(self) -> list[Headers | None]:
         """Return the headers of each in their order; None where they cannot be read."""

@@ -10,7 +10,7 @@ import confluent_kafka as ck
 import numpy as np
 
 from floe_job.source.batch import Batch
-from floe_job.source.messages import HeaderKinds, Headers, Message, Messages, has_header, last_of
+from floe_job.source.messages import NO_TIME, HeaderKinds, Headers, Message, Messages, has_header, last_of
 from floe_job.source.native.memory import Words
 from floe_job.source.values import CLOSING, OPENING, Lines, Packed, Values, packed
 
@@ -172,8 +172,9 @@ class PortableMessages(Messages):
         return PortableValues(self.keys())
 
     def timestamps(self) -> list[int | None]:
-        """Return the time of each, in epoch ms; None where the broker has none."""
-        return [None if kind == NO_TIMESTAMP else time for kind, time in map(ck.Message.timestamp, self._own)]
+        """Return the time of each, in epoch ms; None where the record has none."""
+        times = map(ck.Message.timestamp, self._own)
+        return [None if kind == NO_TIMESTAMP or time == NO_TIME else time for kind, time in times]
 
     def headers(self) -> list[Headers | None]:
         """Return the headers of each in their order; None where they cannot be read."""

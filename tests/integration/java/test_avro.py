@@ -179,8 +179,8 @@ def test_schemas_that_java_refuses_are_refused(java_reads: Ask) -> None:
             decode(schema, [])
 
 
-def test_null_fields_get_the_default_that_java_returns(java_reads: Ask) -> None:
+def test_null_fields_stay_null_where_java_returns_their_default(java_reads: Ask) -> None:
     schema = field([{"type": "string", "connect.default": "d"}, "null"])
     java = java_reads(schema, [b"\x02", b"\x00" + varint(1) + b"a"])
     assert [one["value"] for one in java["values"]] == [{"f": "64"}, {"f": "61"}]
-    assert decode(schema, [b"\x02", b"\x00" + varint(1) + b"a"])[1].values.to_pylist() == [{"f": "d"}, {"f": "a"}]
+    assert decode(schema, [b"\x02", b"\x00" + varint(1) + b"a"])[1].values.to_pylist() == [{"f": None}, {"f": "a"}]

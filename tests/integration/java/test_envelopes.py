@@ -105,3 +105,11 @@ def test_values_of_one_schema_read_as_java_reads_them(java_reads: Ask) -> None:
         assert {place: one for place, one in enumerate(java) if "error" not in one} == read
         compared += len(read)
     assert compared > SCHEMAS
+
+
+def test_field_that_its_schema_has_not_is_lost_by_java_and_rejected_here(java_reads: Ask) -> None:
+    schema = {"type": "struct", "fields": [{"field": "a", "type": "int32"}]}
+    some = [written({"schema": schema, "payload": {"a": 1, "more": more}}).encode() for more in (None, 5)]
+    java = java_reads(some)
+    assert java[0] == java[1]
+    assert answers(EnvelopeDecoder(EnvelopeOptions()).decode(some)) == {0: java[0]}

@@ -17,6 +17,7 @@ from floe.model.exceptions import CodeChanged, WriteTimeout
 from floe.model.plan import Plan
 from floe.operators.spark import code_archive
 from floe.operators.write import WriteFilesOperator
+from floe.tables.exceptions import DeadLettersLeft
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
 from floe_job.exceptions import SliceRefused
@@ -187,7 +188,7 @@ def test_replay_has_the_present_code(pipeline: MakePipeline, modules: Modules) -
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        ("raise ValueError('no price')", r"raised ValueError: no price \(own_runs\.py, line \d+\)"),
+        ("raise ConnectionError('no answer')", r"raised ConnectionError: no answer \(own_runs\.py, line \d+\)"),
         ("return Batch.of([{}] * (len(batch) + 1))", "returned 3 rows in column 'topic' for 2 records"),
         ("return batch.changed(value=pa.array([1] * len(batch)))", "returned values of type int64"),
     ],
@@ -205,6 +206,57 @@ def test_wrong_class_fails_the_run_and_announces_nothing(
     modules.write("own_runs", mark("corrected"))
     one.changed().run()
     assert marks(one) == {1: "corrected", 2: "corrected"}
+
+
+RAISES = "if 7 in [v['id'] for v in batch.objects()]:\n    raise ValueError('seven')\nreturn batch"
+
+
+def test_records_for_which_the_class_raises_are_dead_letters(pipeline: MakePipeline, modules: Modules) -> None:
+    modules.write("own_runs", source(RAISES))
+    one = pipeline(**OWN)
+    one.produce([{"id": i} for i in range(20)])
+    one.run()
+    assert one.column("id") == [i for i in range(20) if i != 7]
+    (letter,) = one.table(DEAD_LETTERS).scan().to_arrow().to_pylist()
+    assert (letter["offset"], letter["stage"], letter["table"]) == (7, "transform", None)
+    assert re.fullmatch(
+        r"transforms\.x \(python:own_runs\.Own\) raised ValueError: seven \(own_runs\.py, .*", letter["reason"]
+    )
+    modules.write("own_runs", mark("corrected", version=2))
+    replay(one.changed(), dead_letters=True)
+    assert marks(one)[7] == "corrected"
+
+
+def test_record_for_which_the_class_raises_fails_a_run_without_a_place(
+    pipeline: MakePipeline, modules: Modules
+) -> None:
+    modules.write("own_runs", source(RAISES))
+    one = pipeline(**{**OWN, "floe.deadletter.table": None})
+    one.produce([{"id": 7}, {"id": 8}])
+    with pytest.raises(SliceRefused, match=r"offset 0.*raised ValueError: seven") as found:
+        one.write(one.plan())
+    assert found.value.code == "FLOE-501"
+    assert one.position() == {0: 0}
+
+
+def test_dead_letter_of_a_table_that_a_new_class_refuses_stays_one(pipeline: MakePipeline, modules: Modules) -> None:
+    modules.write("own_runs", source("return batch"))
+    one = pipeline(**OWN)
+    one.produce([{"id": 1}])
+    one.run()
+    one.produce([{"id": "x"}, {"id": "y"}])
+    one.run()
+    modules.write(
+        "own_runs",
+        source("return batch.refuse({r: 'odd' for r, v in enumerate(batch.objects()) if v['id'] == 'x'})", 2),
+    )
+    with pytest.raises(DeadLettersLeft):
+        replay(one.changed(), dead_letters=True)
+    letters = one.table(DEAD_LETTERS).scan().to_arrow().to_pylist()
+    assert sorted((row["offset"], row["table"], row["kind"]) for row in letters) == [
+        (1, "db.t", "dead"),
+        (2, "db.t", "dead"),
+    ]
 
 
 class InProcess:

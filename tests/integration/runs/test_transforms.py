@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from floe.model.accounting import RangeCounts
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import replay
@@ -147,3 +149,51 @@ def test_debezium_events_with_and_without_schemas(pipeline: MakePipeline) -> Non
     assert (counts.total, counts.dead) == (4, 1)
     assert rows(one, "id", "__deleted") == [(1, "false"), (1, "false"), (1, "true")]
     assert [letter[:3] for letter in dead_letters(one)] == [(3, None, "value_converter")]
+
+
+TIMES = {
+    "transforms": "insert,m",
+    "transforms.insert.type": "org.apache.kafka.connect.transforms.InsertField$Value",
+    "transforms.insert.timestamp.field": "at",
+    "transforms.m.type": "KafkaMetadataTransform",
+    "transforms.m.field_name": "k",
+}
+
+
+def test_record_without_a_time_has_null_and_no_day_of_1969(pipeline: MakePipeline) -> None:
+    one = pipeline(**{**TIMES, "floe.deadletter.table": DEAD_LETTERS})
+    one.produce([{"id": 1}, {"id": "x"}], record={"timestamp": -1})
+    one.produce([{"id": 2}], record={"timestamp": 5})
+    one.run()
+    assert rows(one, "id", "at", "k_timestamp") == [(1, None, None), (2, 5, 5)]
+    (letter,) = one.table(DEAD_LETTERS).scan().to_arrow().to_pylist()
+    assert (letter["offset"], letter["timestamp"]) == (1, None)
+
+
+def test_record_without_a_time_is_refused_by_a_router_that_needs_one(pipeline: MakePipeline) -> None:
+    router = {
+        "transforms": "r",
+        "transforms.r.type": "org.apache.kafka.connect.transforms.TimestampRouter",
+        "transforms.r.topic.format": "${topic}",
+    }
+    one = pipeline(**{**router, "floe.deadletter.table": DEAD_LETTERS})
+    one.produce([{"id": 1}], record={"timestamp": -1})
+    one.produce([{"id": 2}], record={"timestamp": 5})
+    one.run()
+    assert one.column("id") == [2]
+    assert [(offset, stage) for offset, _, stage, _ in dead_letters(one)] == [(0, "transform")]
+
+
+def test_column_of_times_is_told_when_a_table_gets_it(pipeline: MakePipeline, caplog: pytest.LogCaptureFixture) -> None:
+    field = {"type": "int32", "name": "org.apache.kafka.connect.data.Time", "version": 1, "field": "at"}
+    fields = [{"type": "int64", "field": "id"}, field]
+    values = [{"schema": {"type": "struct", "fields": fields}, "payload": {"id": i, "at": 1000}} for i in range(3)]
+    one = pipeline(**{"value.converter.schemas.enable": "true"})
+    one.produce(values)
+    with caplog.at_level("WARNING"):
+        one.run()
+    assert [record.message for record in caplog.records if "Spark reads no table with one" in record.message] != []
+    caplog.clear()
+    one.produce(values)
+    one.run()
+    assert not [record for record in caplog.records if "Spark" in record.message]

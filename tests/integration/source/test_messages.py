@@ -66,6 +66,16 @@ def test_every_part_of_a_record_is_what_the_client_says(
         assert end.error.code() == ck.KafkaError._PARTITION_EOF
 
 
+def test_record_without_a_time_has_none(conf: dict[str, Any], topic: Callable[..., str]) -> None:
+    one = topic()
+    produce(conf, one, [{"value": b"none", "timestamp": -1}, {"value": b"first", "timestamp": 1}])
+    assert [message.timestamp()[1] for message in by_client(conf, one)] == [-1, 1]
+    with reading(conf, one) as consumer:
+        batch, _ = to_end(consumer)
+        assert batch.messages.timestamps() == [None, 1]
+        assert [message.timestamp() for message in batch.messages] == [None, 1]
+
+
 @pytest.mark.full
 def test_records_stay_readable_after_their_consumer_is_closed(conf: dict[str, Any], topic: Callable[..., str]) -> None:
     one = topic()

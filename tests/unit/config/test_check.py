@@ -94,6 +94,17 @@ def test_a_warning_is_an_error_to_strict(check: Any, write: Write, document: Doc
     assert code == 1 and out.endswith("ERROR 1 warning above, which --strict takes for errors\n")
 
 
+def test_a_note_is_no_error_to_strict(check: Any, write: Write, document: Document) -> None:
+    keys = {
+        "transforms": "cdc",
+        "transforms.cdc.type": "org.apache.iceberg.connect.transforms.DebeziumTransform",
+        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    }
+    code, out = check(write("x.json", document(keys)), "--strict")
+    assert (code, out.count("  NOTE transform 'cdc' makes rows of updates and deletes")) == (0, 1), out
+    assert "connector pizzas, 0 warnings" in out
+
+
 @pytest.mark.parametrize("key", ["errors.tolerence", "task.max", "consumer.overide.x", "topic", "value.convertor"])
 def test_a_misspelt_key_is_an_error(check: Any, write: Write, document: Document, key: str) -> None:
     code, out = check(write("x.json", document({key: "x"})))

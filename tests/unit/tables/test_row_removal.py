@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +26,9 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType, StructType
 
 from floe.config import parse_connector
+from floe.config.sections.transforms import TransformSpec
+from floe.config.transforms.kafka_metadata import KafkaMetadata
+from floe.config.transforms.python_class import PythonClass
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, Ledger
@@ -56,6 +60,29 @@ def test_columns_that_route_do_not_name_sources(field: str) -> None:
     check_has_transform("rpc.pizzas", parse_connector({**MINIMAL, **keys}))
     with pytest.raises(TableRefused, match="or its columns route records"):
         check_has_transform("rpc.pizzas", parse_connector({**MINIMAL, **keys, **routed}))
+
+
+def test_transform_that_may_rename_topics_is_named_as_the_obstacle() -> None:
+    keys = {
+        "transforms": "route,meta",
+        "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
+        "transforms.route.regex": "a",
+        "transforms.route.replacement": "b",
+        "transforms.meta.type": "KafkaMetadataTransform",
+    }
+    with pytest.raises(TableRefused, match="transform 'route' may give records another topic") as found:
+        check_has_transform("rpc.pizzas", parse_connector({**MINIMAL, **keys}))
+    assert 'Add "transforms": "meta"' not in str(found.value)
+
+
+def test_class_in_python_is_named_as_the_obstacle() -> None:
+    metadata = TransformSpec("meta", "KafkaMetadataTransform", KafkaMetadata())
+    own = TransformSpec("own", "python:steps.Own", PythonClass("steps.Own", "steps", 1, "0" * 64, "own"))
+    connector = replace(parse_connector(MINIMAL), transforms=(own, metadata))
+    with pytest.raises(
+        TableRefused, match="transform 'own' is a class in Python, which may give records another topic"
+    ):
+        check_has_transform("rpc.pizzas", connector)
 
 
 def slice_(start: int, end: int, partition: int = 0) -> OffsetRange:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from floe.config.converters.base import ConverterSpec, Role
-from floe.config.converters.with_registry import check_ids, spec_with_registry
+from floe.config.converters.with_registry import check_ids, read_nullables, spec_with_registry
 from floe.config.keys.option_reader import OptionReader
 
 AVRO: Final = "avro"
@@ -23,7 +23,6 @@ _ENCODING: Final = "apicurio.registry.avro.encoding"
 _OF_CACHES: Final = ("schemas.cache.config", "schemas.cache.size")
 _OF_WRITERS: Final = (
     "scrub.invalid.names",
-    "ignore.default.for.nullables",
     "allow.optional.map.keys",
     "avro.codec",
     "avro.remove.java.properties",
@@ -74,6 +73,7 @@ def _read(options: OptionReader) -> None:
     """Read the options that both have."""
     options.boolean(ENHANCED_SUPPORT, False)
     options.boolean(CONNECT_METADATA, True)
+    read_nullables(options)
     options.ignore(("discard.type.doc.default",), "columns have no documentation of the schema")
     options.ignore(_OF_CACHES, "floe keeps the last 1,000 schemas")
     options.ignore(_OF_WRITERS, "it is for writing records")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from floe.config.converters.base import ConverterSpec, Role
-from floe.config.converters.json import DECIMAL_FORMAT, REPLACE_NULL, SCHEMAS_ENABLE
+from floe.config.converters.json import DECIMAL_FORMAT, REPLACE_NULL, SCHEMAS_ENABLE, warn_of_defaults
 from floe.config.converters.with_registry import spec_with_registry
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
@@ -27,6 +27,7 @@ _OF_HEADERS: Final = "apicurio.registry.headers."
 def read_ext_json(options: OptionReader, role: Role) -> ConverterSpec:
     """Read the options of ``io.apicurio.registry.utils.converter.ExtJsonConverter``."""
     options.boolean(REPLACE_NULL, True)
+    warn_of_defaults(options, role)
     options.ignore((SCHEMAS_ENABLE,), "this converter's values always have schemas")
     options.ignore((DECIMAL_FORMAT,), "it says how decimals are written, and both ways are read")
     options.ignore(("schemas.cache.size",), "floe keeps the last 1,000 schemas")

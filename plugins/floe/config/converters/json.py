@@ -37,8 +37,19 @@ def read_json(options: OptionReader, role: Role) -> ConverterSpec:
             (REPLACE_NULL, CACHE_SIZE, CONTENT), f"values have no schemas, as {options.prefix}{SCHEMAS_ENABLE} is false"
         )
         return ConverterSpec(JSON, role=role)
+    warn_of_defaults(options, role)
     given = {name: text for name in (REPLACE_NULL, CACHE_SIZE, CONTENT) if (text := options.text(name))}
     return ConverterSpec(ENVELOPE, Properties(given), role)
+
+
+def warn_of_defaults(options: OptionReader, role: Role) -> None:
+    """Warn that nulls become defaults, which Connect's converter makes of them unless it is told not to."""
+    if options.key(REPLACE_NULL) is None and role == "value":
+        options.warnings.append(
+            f"{options.prefix}{REPLACE_NULL} is not given, and true by default, as in Kafka Connect: a null that was sent "
+            "becomes the default of its field, where the schema has one. Set it to false to keep nulls, or to true if that "
+            "is meant"
+        )
 
 
 def _is_object(text: str) -> bool:

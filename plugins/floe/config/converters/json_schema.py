@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from floe.config.converters.base import ConverterSpec, Role
-from floe.config.converters.with_registry import check_ids, spec_with_registry
+from floe.config.converters.with_registry import check_ids, read_nullables, spec_with_registry
 from floe.config.keys.option_reader import OptionReader
 
 JSON_SCHEMA: Final = "json-schema"
@@ -20,7 +20,6 @@ _FAIL_INVALID: Final = "json.fail.invalid.schema"
 _OF_CACHES: Final = ("schemas.cache.config", "schemas.cache.size")
 _OF_WRITERS: Final = (
     "object.additional.properties",
-    "ignore.default.for.nullables",
     "json.default.property.inclusion",
     "json.indent.output",
     "json.oneof.for.nullables",
@@ -40,6 +39,7 @@ def read_json_schema(options: OptionReader, role: Role) -> ConverterSpec:
     """Read the options of ``io.confluent.connect.json.JsonSchemaConverter``."""
     options.boolean(OPTIONAL, False)
     options.boolean(FLATTEN_SINGLETONS, False)
+    read_nullables(options)
     if options.boolean(_SUM_TYPES, False):
         options.refuse_value(
             _SUM_TYPES,

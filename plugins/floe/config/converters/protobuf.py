@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from floe.config.converters.base import ConverterSpec, Role
-from floe.config.converters.with_registry import check_ids, spec_with_registry
+from floe.config.converters.with_registry import check_ids, read_nullables, spec_with_registry
 from floe.config.keys.option_reader import OptionReader
 
 PROTOBUF: Final = "protobuf"
@@ -40,7 +40,6 @@ _REFUSED: Final = {
 _OF_CACHES: Final = ("schemas.cache.config", "schemas.cache.size")
 _OF_WRITERS: Final = (
     "scrub.invalid.names",
-    "ignore.default.for.nullables",
     "skip.known.types",
     "use.schema.id",
     "propagate.schema.tags",
@@ -67,6 +66,7 @@ def read_confluent_protobuf(options: OptionReader, role: Role) -> ConverterSpec:
     for name, why in _REFUSED.items():
         if options.boolean(name, False):
             options.refuse_value(name, f"{why}: set it to false, which is its default")
+    read_nullables(options)
     _ignore(options)
     check_ids(options, role)
     return spec_with_registry(options, role, PROTOBUF, "confluent")

@@ -16,6 +16,7 @@ from floe.config.registry.settings import Api, RegistrySettings
 API: Final = "floe.registry.api"
 """The option of a spec that says whose class the converter is, and with it how its options and its records are read."""
 
+_KEEP_NULLS: Final = "ignore.default.for.nullables"
 _ID_DESERIALIZER: Final = "schema.id.deserializer"
 _READERS_OF_IDS: Final = ("PrefixSchemaIdDeserializer", "DualSchemaIdDeserializer")
 
@@ -49,6 +50,12 @@ def check_ids(options: OptionReader, role: Role) -> None:
     key = options.key(f"{role}.{_ID_DESERIALIZER}")
     if key is not None and options.options[key].strip().rpartition(".")[2] not in _READERS_OF_IDS:
         options.refuse_value(key, f"floe has {' and '.join(_READERS_OF_IDS)}: set one, or remove it")
+
+
+def read_nullables(options: OptionReader) -> None:
+    """Read whether a null stays one where its field has a default: floe keeps every null that was sent."""
+    if not options.boolean(_KEEP_NULLS, True):
+        options.ignore((_KEEP_NULLS,), "a null that was sent stays null, as with true")
 
 
 def has_registry(spec: ConverterSpec) -> bool:

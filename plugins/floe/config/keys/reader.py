@@ -18,7 +18,8 @@ _CHECKED_KINDS = (Kind.BOOLEAN, Kind.INT, Kind.LONG)
 class Settings:
     """Reads values by key name. A wrong value is noted once, and the key's default is returned.
 
-    ``worker``: the worker file, for messages. ``taken``: the keys that are from there.
+    ``worker``: the worker file, for messages. ``taken``: the keys that are from there. ``notes``: what users are told that no
+    setting changes.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Settings:
         self._flat = dict(properties)
         self.problems: list[str] = []
         self.warnings: list[str] = []
+        self.notes: list[str] = []
         self.entries = {key: entry for key in self._flat if (entry := find(key)) is not None}
         self._suggested = 0
         self._foreign = 0

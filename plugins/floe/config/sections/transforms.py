@@ -130,7 +130,8 @@ def read_transforms(settings: Settings, allowed: AllowedModules = NO_MODULES) ->
     specs = [_read_transform(settings, name, owned[name], predicates, allowed) for name in unique]
     read = tuple(spec for spec in specs if spec is not None)
     _check_columns(settings, read)
-    settings.warnings.extend(
+    settings.warnings.extend(f"{NAMES}.{spec.alias}.{doubt}" for spec in read for doubt in spec.options.doubts)
+    settings.notes.extend(
         f"transform {spec.alias!r} makes rows of updates and deletes with a column _cdc: they are appended, "
         "floe has no upserts yet"
         for spec in read

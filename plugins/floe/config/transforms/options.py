@@ -76,6 +76,11 @@ class TransformOptions:
         """Where it writes topic, partition and offset of the record, if it does."""
         return None
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What the settings do and most likely do not mean, for warnings: each begins with a key."""
+        return ()
+
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON, for the route hash."""
         return asdict(self)

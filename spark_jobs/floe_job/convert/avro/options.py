@@ -15,14 +15,12 @@ class AvroOptions:
     option, and does not.
     ``unwrap_union``: a value that is a union of many is the branch that it has, as Apicurio's converter reads it; else a
     struct with a field for each branch, as Confluent's does.
-    ``fill_defaults``: a null field gets the default of its schema, as ``Struct.get`` of Kafka Connect returns it.
     """
 
     enhanced_support: bool = False
     connect_metadata: bool = True
     flatten_singletons: bool = True
     unwrap_union: bool = False
-    fill_defaults: bool = True
 
     def branch_name(self, branch: AvroType) -> str:
         """Return the name of the field that a branch of a union has."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from floe_job.connect.arrow import arrow_type, is_decimal
-from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
+from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.avro.arrays import ArrayReader, MapReader
 from floe_job.convert.avro.byte_strings import BytesReader, EnumReader, FixedReader
 from floe_job.convert.avro.decimals import DecimalReader
@@ -47,11 +47,7 @@ class _Readers:
             self.of(field.type, inner, f"{path}.{name}" if path else name)
             for field, (name, inner) in zip(avro.fields, schema.fields, strict=True)
         ]
-        defaults = [inner.default if self._is_filled(inner) else ABSENT for _, inner in schema.fields]
-        return RecordReader(arrow_type(schema), fields, defaults, path)
-
-    def _is_filled(self, schema: ConnectSchema) -> bool:
-        return self.options.fill_defaults and schema.optional and schema.default is not None
+        return RecordReader(arrow_type(schema), fields, path)
 
     def _union(self, avro: AvroType, schema: ConnectSchema, path: str) -> Reader:
         is_flat = only_branch(avro) is not None or (len(avro.branches) == 1 and self.options.flatten_singletons)
@@ -80,13 +76,13 @@ class _Readers:
         readers = [self.of(kind, one, f"{path}.{name}") for name, one, kind in fields]
         entry = pa.struct([pa.field(name, arrow_type(one)) for name, one, _ in fields])
         key = [name for name, _, _ in fields].index("key")
-        return MapReader(RecordReader(entry, readers, [ABSENT, ABSENT], path), key, path)
+        return MapReader(RecordReader(entry, readers, path), key, path)
 
     def _map(self, avro: AvroType, schema: ConnectSchema, path: str) -> Reader:
         assert schema.element is not None  # noqa: S101 - maps have it
         key, value = BytesReader(f"{path}.key", is_text=True), self.of(avro.content, schema.element, f"{path}.value")
         entry = pa.struct([pa.field("key", arrow_type(_KEY)), pa.field("value", arrow_type(schema.element))])
-        return MapReader(RecordReader(entry, [key, value], [ABSENT, ABSENT], path), 0, path)
+        return MapReader(RecordReader(entry, [key, value], path), 0, path)
 
 
 def _scalar(avro: AvroType, schema: ConnectSchema, path: str) -> Reader:

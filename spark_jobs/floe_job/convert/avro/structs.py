@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from floe_job.connect.schema import ABSENT
 from floe_job.convert.avro.datums import Datums, Longs, Mask
 from floe_job.convert.avro.numbers import MAX_INT
 from floe_job.convert.avro.reader import CutShort, Reader, varint
@@ -18,26 +17,23 @@ _ABSENT: Final = -1
 
 
 class RecordReader:
-    """Reads records: one field after the other. ``defaults``: of each field what a null of it becomes, or ABSENT."""
+    """Reads records: one field after the other. A null that was sent stays one, whatever the default of its field."""
 
-    def __init__(self, kind: pa.DataType, fields: Sequence[Reader], defaults: Sequence[Any], path: str) -> None:
+    def __init__(self, kind: pa.DataType, fields: Sequence[Reader], path: str) -> None:
         self.path = path
         self.least = sum(field.least for field in fields)
         self.values = 1 + sum(field.values for field in fields)
         self.size = sum(field.size or 0 for field in fields) if all(f.size is not None for f in fields) else None
         self._type = kind
         self._fields = fields
-        self._defaults = [
-            None if value is ABSENT else pa.array([value], kind.field(i).type) for i, value in enumerate(defaults)
-        ]
 
     def read(self, datums: Datums, pos: Places, end: Places) -> tuple[pa.Array, Places]:
         """Read a record from each position."""
         after = pos if self._fields else pos.copy()
         columns = []
-        for field, default in zip(self._fields, self._defaults, strict=True):
+        for field in self._fields:
             column, after = field.read(datums, after, end)
-            columns.append(column if default is None else _filled(column, default, datums))
+            columns.append(column)
         return struct(self._type, len(pos), columns), after
 
     def skip(self, view: memoryview, pos: int, end: int) -> int:
@@ -130,13 +126,3 @@ def spread(column: pa.Array, rows: Longs, here: Mask) -> pa.Array:
     places = np.zeros(len(here), np.int64)
     places[rows] = np.arange(len(rows))
     return column.take(pa.array(places, mask=~here))
-
-
-def _filled(column: pa.Array, default: pa.Array, datums: Datums) -> pa.Array:
-    """Return a column with a default in place of nulls."""
-    if not column.null_count:
-        return column
-    datums.spend_constants(column.null_count * default.nbytes)
-    places = np.arange(len(column))
-    places[column.is_null().to_numpy(zero_copy_only=False)] = len(column)
-    return pa.concat_arrays([column, default]).take(pa.array(places))

@@ -21,7 +21,6 @@ from floe_job.convert.json.key_aliases import ESCAPED_KEY
 from floe_job.convert.json.parse import parse_value
 from floe_job.convert.json.template_reader import TemplateReader
 from floe_job.convert.json.text_checks import (
-    check_constants,
     check_depth,
     check_encoding,
     is_pretty,
@@ -46,7 +45,6 @@ class ChunkReader:
         self._reader = reader
         self._explicit = pa.schema(list(reader.type))
         self._templates = TemplateReader(self._explicit)
-        self._unexpected = "error"
         self._decimals = _StringsOf(set(_decimal_names(schema))) if numeric else None
 
     def read(self, lines: Lines) -> tuple[pa.Array, Inexact]:
@@ -71,13 +69,10 @@ class ChunkReader:
         return table
 
     def _parse(self, text: Text, *, pretty: bool) -> pa.Table:
-        if self._unexpected == "ignore":
-            check_constants(text)
         try:
-            return parsed_by_arrow(text, self._explicit, self._unexpected, pretty=pretty)
-        except UnexpectedField:
-            self._unexpected = "ignore"
-        return self._parse(text, pretty=pretty)
+            return parsed_by_arrow(text, self._explicit, "error", pretty=pretty)
+        except UnexpectedField:  # one that is null is nothing to lose: each payload is looked at alone
+            raise NotExact from None
 
 
 class ChunkReaders:

@@ -265,10 +265,16 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
 
 def _struct(schema: ConnectSchema, fill: bool) -> Read:
     fields = [(name, value_reader(inner, fill_defaults=fill)) for name, inner in schema.fields]
+    names = frozenset(name for name, _ in fields)
 
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise _not(value, "an object, as structs are written")
+        if not value.keys() <= names:
+            unknown = next((name for name, entry in value.items() if name not in names and entry is not None), None)
+            if unknown is not None:
+                why = "it has a value, and the schema has no such field, so that no column would get it"
+                raise Misfit(why).inside(unknown)
         found = {}
         for name, read_field in fields:
             try:

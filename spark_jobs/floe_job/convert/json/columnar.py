@@ -51,9 +51,20 @@ class ColumnarReader:
     """
 
     def __init__(
-        self, schema: Schema, needs: SchemaChanges, lookup: Lookup, spellings: Spellings, injected: Injected
+        self,
+        schema: Schema,
+        needs: SchemaChanges,
+        lookup: Lookup,
+        spellings: Spellings,
+        injected: Injected,
+        *,
+        drops_unknown: bool = True,
     ) -> None:
-        """Choose the column readers. Unknown fields are examined if columns may be added or respelled, else dropped."""
+        """Choose the column readers. Unknown fields are examined if columns may be added or respelled, else dropped.
+
+        Unless ``drops_unknown``, a record with one is not for columns.
+        """
+        self._drops_unknown = drops_unknown
         self._schema = needs.widened(injected.left_empty(schema))
         self._make = partial(ColumnReaders, lookup, spellings, needs, injected)
         self._evolve, self._choices = needs.rules.evolve, lookup.has_choices
@@ -135,6 +146,8 @@ class ColumnarReader:
         try:
             return parsed_by_arrow(text, self._explicit, self._unexpected, pretty=pretty)
         except UnexpectedField:
+            if not self._drops_unknown:
+                raise NotExact from None
             self._unexpected = "infer" if self._evolve or self._choices else "ignore"
         if self._unexpected == "infer":
             self._open = FIRST_SAMPLE

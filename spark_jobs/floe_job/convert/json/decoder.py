@@ -76,7 +76,7 @@ class JsonDecoder:
         """Decode into ``schema``; None for a table yet to be created, for which every column is missing.
 
         ``name_mapping`` is that of the table's property, if it has one. ``row_reader`` reads the records that the parser of
-        columns cannot; None for the rules of values without a schema.
+        columns cannot, and those with fields of no column; None for the rules of values without a schema.
         """
         if schema is None and not create:
             problem = "the table does not exist and is not to be created: a schema is needed"
@@ -90,6 +90,7 @@ class JsonDecoder:
         self._rows = row_reader or RowReader(
             self._injected.left_empty(self._schema), self.needs, self._lookup, self._injected
         )
+        self._drops_unknown = row_reader is None
         self._spellings = Spellings()
         self._columnar: ColumnarReader | None = None
         self._chunk = MAX_CHUNK_RECORDS
@@ -239,7 +240,9 @@ class JsonDecoder:
         return rows
 
     def _columnar_reader(self) -> ColumnarReader:
-        return ColumnarReader(self._schema, self.needs, self._lookup, self._spellings, self._injected)
+        return ColumnarReader(
+            self._schema, self.needs, self._lookup, self._spellings, self._injected, drops_unknown=self._drops_unknown
+        )
 
     def _array(self, rows: list[Row]) -> pa.StructArray | None:
         if self._arrow_schema is None or self.needs or not rows:

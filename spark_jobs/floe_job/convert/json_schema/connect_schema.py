@@ -7,7 +7,7 @@ the text; the branches of a union in that of the text. Schemas of later drafts a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -44,6 +44,10 @@ def connect_schema(registered: RegisteredSchema, options: JsonSchemaOptions) -> 
     except ValueError as error:
         refuse(f"the schema cannot be read: {error}")
     return made
+
+
+def _names_properties(schema: Mapping[str, Any]) -> bool:
+    return bool(properties_of(schema)) or bool(schema.get("patternProperties"))
 
 
 @dataclass
@@ -104,10 +108,11 @@ class _Conversion:
         return scalar(node)
 
     def _object(self, node: Node, base: str) -> ConnectSchema:
-        if node.common.get("connect.type") == "map":
-            values = node.json.get("additionalProperties")
-            if not isinstance(values, dict):
-                refuse("the schema has a map whose additionalProperties say no type")
+        values = node.json.get("additionalProperties")
+        is_map = node.common.get("connect.type") == "map"
+        if is_map and not isinstance(values, dict):
+            refuse("the schema has a map whose additionalProperties say no type")
+        if is_map or (isinstance(values, dict) and values and not _names_properties(node.json)):
             return ConnectSchema(Kind.MAP, key=ConnectSchema(Kind.STRING), element=self.schema(Place(values, base)))
         required = required_by(node.json)
         properties = properties_of(node.json)

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
-from pyiceberg.types import PrimitiveType
+from pyiceberg.types import IcebergType, ListType, MapType, PrimitiveType, StructType
 
 from floe.parquet.arrow_shapes import reshape, storage_type
-from floe_job.connect.schema import ConnectSchema
+from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.typed.base import Places, TypedPart
 from floe_job.convert.typed.columns import Columnar, field_columnar
 from floe_job.convert.typed.leaves import Inexact
-from floe_job.convert.typed.python_values import python_values
+from floe_job.convert.typed.proposals import proposal_of
+from floe_job.convert.typed.python_values import lengths_of, map_entries, python_values
 from floe_job.exceptions import Unconvertible
 from floe_job.schema.evolution import SchemaChanges
+from floe_job.schema.proposal import ELEMENT, VALUE, Path
 from floe_job.schema.rules import ColumnRules
 from floe_job.schema.tree import paths
 from floe_job.types import Converter, Lookup, PromotionRequests
 from floe_job.types.coercion import Trees
 from floe_job.types.typed_values import typed_primitive
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class TableColumns:
     """The columns of a table, and what is the same for the records of all schemas."""
 
     def __init__(self, table: Schema, lookup: Lookup, rules: ColumnRules) -> None:
+        self.schema = table
         self.fields = table.fields
         self.arrow = schema_to_pyarrow(table)
         self.paths = paths(table)
@@ -102,6 +107,7 @@ class PartRows:
         filled = {
             index: place for index, place in table.filled(source).items() if source.fields[place][0] not in hidden
         }
+        self._has_arms = table.rules.evolve and _has_empty_arm(source)
         self._columns = [self._column(index, filled.get(index)) for index in sorted({*filled, *table.required})]
 
     def _column(self, index: int, place: int | None) -> _Column:
@@ -123,6 +129,14 @@ class PartRows:
                 one_by_one |= rows
                 array = self._exactly(column, fields, array, np.flatnonzero(rows), exact)
             arrays[column.index] = array
+        for arms, path in self._lost_arms(part.column):
+            problem = (
+                "it is the branch of a union that has no fields, and no column: which branch was sent would be lost"
+            )
+            for row in np.flatnonzero(arms).tolist():
+                error = Unconvertible(problem)
+                error.path = path
+                exact.errors.setdefault(row, error)
         places = part.places
         if exact.errors:
             kept = np.delete(np.arange(count), sorted(exact.errors))
@@ -133,6 +147,11 @@ class PartRows:
         )
         needs = self._needs_of(exact) if len(places) else SchemaChanges(rules=self._rules)
         return FoundRows(arrays, places, rejected, int(one_by_one.sum()), needs)
+
+    def _lost_arms(self, column: pa.StructArray) -> Iterator[tuple[Mask, Path]]:
+        """Yield the records whose branch of a union no column has, where columns are made for what records have."""
+        if self._has_arms:
+            yield from _lost(column, self._source, self._table.schema.as_struct(), self._table.lookup, ())
 
     def _needs_of(self, exact: _Exact) -> SchemaChanges:
         needs = SchemaChanges(rules=self._rules)
@@ -181,3 +200,52 @@ class PartRows:
         order = np.arange(len(array))
         order[rows] = len(array) + np.arange(len(rows))
         return pa.concat_arrays([array, made]).take(pa.array(order))
+
+
+_UNIONS: Final = (
+    "io.confluent.connect.avro.Union",
+    "io.confluent.connect.protobuf.Union",
+    "io.confluent.connect.json.OneOf",
+)
+"""How the names of structs begin of which one field is there."""
+
+
+def _is_union(schema: ConnectSchema) -> bool:
+    return schema.kind is Kind.STRUCT and schema.name is not None and schema.name.startswith(_UNIONS)
+
+
+def _has_empty_arm(schema: ConnectSchema) -> bool:
+    """Whether a schema has, at any depth, a union with a branch without fields."""
+    inner = [one for _, one in schema.fields] + [one for one in (schema.key, schema.element) if one is not None]
+    if _is_union(schema) and any(proposal_of(one) is None for one in inner):
+        return True
+    return any(map(_has_empty_arm, inner))
+
+
+def _lost(
+    column: pa.Array, schema: ConnectSchema, target: IcebergType | None, lookup: Lookup, path: Path
+) -> Iterator[tuple[Mask, Path]]:
+    """Yield where branches without fields are, and their path. ``target``: None where no column can be."""
+    if schema.kind is Kind.STRUCT and (target is None or isinstance(target, StructType)):
+        names = None if target is None else lookup.of(target)
+        columns = {} if target is None else {field.name: field.field_type for field in target.fields}
+        for (name, inner), child in zip(schema.fields, column.flatten(), strict=True):
+            known = None if names is None else names.column(name)
+            if known is None and proposal_of(inner) is not None:
+                continue
+            if known is None and _is_union(schema):
+                yield child.is_valid().to_numpy(zero_copy_only=False), (*path, name)
+                continue
+            yield from _lost(child, inner, columns.get(known or ""), lookup, (*path, name))
+        return
+    if schema.kind is Kind.ARRAY and (target is None or isinstance(target, ListType)):
+        values, below, step = column.flatten(), None if target is None else target.element_type, ELEMENT
+    elif schema.kind is Kind.MAP and (target is None or isinstance(target, MapType)):
+        values, below, step = map_entries(column)[1], None if target is None else target.value_type, VALUE
+    else:
+        return
+    owners = np.repeat(np.arange(len(column)), lengths_of(column))
+    for inside, inner_path in _lost(values, cast(ConnectSchema, schema.element), below, lookup, (*path, step)):
+        found = np.zeros(len(column), np.bool_)
+        found[owners[inside]] = True
+        yield found, inner_path

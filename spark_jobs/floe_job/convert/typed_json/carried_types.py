@@ -6,10 +6,13 @@ large_string, in base64 · Decimal → the same, or decimal128 · array, map, st
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from enum import Enum, auto
 from itertools import count
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import pyarrow as pa
 from pyiceberg.schema import Schema
@@ -40,6 +43,7 @@ class DecimalForm(Enum):
     """As numbers (``decimal.format=NUMERIC``)."""
 
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ARROW: Final = {
     Kind.BOOLEAN: pa.bool_(),
     Kind.INT8: pa.int32(),
@@ -73,6 +77,38 @@ def carried_type(schema: ConnectSchema) -> pa.DataType:
     if schema.kind is Kind.MAP:
         return pa.map_(carried_type(cast(ConnectSchema, schema.key)), carried_type(cast(ConnectSchema, schema.element)))
     return _ARROW[schema.kind]
+
+
+def carried_value(schema: ConnectSchema, value: Any, decimals: DecimalForm) -> Any:
+    """Return a default of a schema as the values that are read are."""
+    if value is None:
+        return None
+    if schema.kind is Kind.STRUCT:
+        return {name: carried_value(inner, value[name], decimals) for name, inner in schema.fields}
+    if schema.kind is Kind.ARRAY:
+        return [carried_value(cast(ConnectSchema, schema.element), one, decimals) for one in value]
+    if schema.kind is Kind.MAP:
+        key, element = cast(ConnectSchema, schema.key), cast(ConnectSchema, schema.element)
+        return [(carried_value(key, name, decimals), carried_value(element, one, decimals)) for name, one in value]
+    if isinstance(value, Decimal):
+        if decimals is DecimalForm.NUMBER:
+            return value
+        unscaled = int(value.scaleb(scale_of(schema)))
+        return base64.b64encode(unscaled.to_bytes(17, signed=True)).decode()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, date | time):
+        return _number_of(value)
+    return value
+
+
+def _number_of(value: date | time) -> int:
+    """Return days, or milliseconds since midnight or since 1970."""
+    if isinstance(value, datetime):
+        return (value - _EPOCH) // timedelta(milliseconds=1)
+    if isinstance(value, date):
+        return (value - _EPOCH.date()).days
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
 
 
 def carried_columns(schema: ConnectSchema, forms: JsonForms, decimals: DecimalForm) -> Schema | None:

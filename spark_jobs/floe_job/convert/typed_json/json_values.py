@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from floe_job.connect.arrow import is_decimal
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.convert.typed_json.carried_types import DecimalForm
+from floe_job.convert.typed_json.carried_types import DecimalForm, carried_value
 from floe_job.convert.typed_json.forms import JsonForms
 from floe_job.convert.typed_json.scalars import SCALARS, Read, decimal_reader
 from floe_job.convert.typed_json.unions import NOT, Branch
@@ -41,7 +41,7 @@ class JsonValues:
         return read_whole
 
     def _nullable(self, schema: ConnectSchema) -> Read:
-        read, takes_null = self._present(schema), schema.optional or has_default(schema)
+        read, takes_null = self._present(schema), schema.optional
 
         def read_nullable(value: Any) -> Any:
             if value is not None:
@@ -66,21 +66,31 @@ class JsonValues:
 
     def _struct(self, schema: ConnectSchema) -> Read:
         fields = {name: self._nullable(inner) for name, inner in schema.fields}
+        defaults = {
+            name: carried_value(inner, inner.default, self.decimals)
+            for name, inner in schema.fields
+            if has_default(inner)
+        }
         required = [
             name
             for name, inner in schema.fields
-            if not self.forms.absent_is_null and not inner.optional and not has_default(inner)
+            if not self.forms.absent_is_null and not inner.optional and name not in defaults
         ]
 
         def read(value: Any) -> dict[str, Any]:
             if type(value) is not dict:
                 raise refuse(value, "struct")
             found = {name: _inside(name, fields[name], value[name]) for name in value if name in fields}
+            if len(found) < len(value):
+                unknown = next((name for name in value if name not in fields and value[name] is not None), None)
+                if unknown is not None:
+                    problem = "it has a value, and its schema has no such property, so that no column would get it"
+                    raise Unconvertible(problem).inside(unknown)
             for name in required:
                 if name not in found:
                     problem = "it is not there, and its schema requires a value"
                     raise Unconvertible(problem).inside(name)
-            return found
+            return {**defaults, **found}
 
         return read
 
@@ -137,7 +147,7 @@ class JsonValues:
 
 
 def has_default(schema: ConnectSchema) -> bool:
-    """Return whether a null is replaced by a default."""
+    """Return whether a field that is not there has a default. A null that was sent has none."""
     return schema.has_default and schema.default is not None
 
 

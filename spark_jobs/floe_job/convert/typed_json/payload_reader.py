@@ -16,7 +16,7 @@ from floe_job.convert.json.parse import parse, parse_value
 from floe_job.convert.typed.base import Places
 from floe_job.convert.typed_json.carried_types import DecimalForm, carried_columns, carried_type, children
 from floe_job.convert.typed_json.forms import JsonForms
-from floe_job.convert.typed_json.json_values import JsonValues
+from floe_job.convert.typed_json.json_values import JsonValues, has_default
 from floe_job.convert.typed_json.null_texts import PackedText
 from floe_job.convert.typed_json.scalars import Read
 from floe_job.convert.typed_json.typed_columns import Findings, typed_column
@@ -46,6 +46,7 @@ class PayloadReader:
         self._default_bytes = default_bytes(schema)
         self._forms = forms
         self._exact = JsonValues(forms).reader(schema)
+        self._defaults = frozenset(_names_with_default(schema))
         self._decimals = frozenset(_decimal_names(schema, None))
         self._decoders: dict[DecimalForm, JsonDecoder | None] = {}
 
@@ -53,9 +54,27 @@ class PayloadReader:
         """Read values, none of them None. Raises ColumnsTooLarge."""
         check_bytes(self._default_bytes * len(values), len(values))
         text = PackedText(values)
-        decoder = self._decoder(self._form(text))
+        apart = self._with_null(text)
+        if not len(apart):
+            return self._read(values, text, self._decoder(self._form(text)))
+        rest = np.delete(np.arange(len(values)), apart)
+        others = [values[place] for place in rest.tolist()]
+        beside = PackedText(others)
+        return _joined(
+            (rest, self._read(others, beside, self._decoder(self._form(beside)))),
+            (apart, self._read([values[place] for place in apart.tolist()], text, None)),
+        )
+
+    def _with_null(self, text: PackedText) -> Places:
+        """Return the records that may have a null for a field with a default: the parser of columns takes it for absent."""
+        if not self._defaults or not text.may_have(self._defaults, b"null"):
+            return np.array([], np.int64)
+        return text.with_null()
+
+    def _read(self, values: Sequence[bytes], text: PackedText, decoder: JsonDecoder | None) -> Payloads:
+        """Read values as columns, or without a decoder one by one."""
         carried = self._one_by_one(values) if decoder is None else _columnar(decoder, values)
-        findings = Findings()
+        findings = Findings(fills=decoder is not None)
         column, rows = typed_column(carried.values, self._schema, carried.rows, findings), carried.rows
         if decoder is not None:
             self._check_nulls(values, text, findings)
@@ -136,6 +155,27 @@ def _columnar(decoder: JsonDecoder, values: Sequence[bytes]) -> Payloads:
     table = decoded.table.combine_chunks()
     columns = [column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in table.columns]
     return Payloads(pa.StructArray.from_arrays(columns, fields=list(table.schema)), rows, bad, decoded.fast_rows)
+
+
+def _joined(*parts: tuple[Places, Payloads]) -> Payloads:
+    """Join values in the order of their records. The first of each pair: where its records are among all."""
+    rows = np.concatenate([places[found.rows] for places, found in parts])
+    order = np.argsort(rows)
+    return Payloads(
+        pa.concat_arrays([found.values for _, found in parts]).take(pa.array(order)),
+        rows[order],
+        {int(places[row]): why for places, found in parts for row, why in found.bad.items()},
+        sum(found.fast_rows for _, found in parts),
+    )
+
+
+def _names_with_default(schema: ConnectSchema) -> Iterator[str]:
+    """Yield the names of the fields that have a default, at every depth."""
+    for name, inner in schema.fields:
+        if has_default(inner):
+            yield name
+    for inner in children(schema):
+        yield from _names_with_default(inner)
 
 
 def _decimal_names(schema: ConnectSchema, name: str | None) -> Iterator[str | None]:

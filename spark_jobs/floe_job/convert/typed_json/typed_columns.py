@@ -35,9 +35,11 @@ _FRONT: Final = 16
 class Findings:
     """What is wrong with records, by their index: ``reasons``, and where a value is null that the schema requires.
 
-    ``nulls``: the name of the field, or None for an element or a map's value, and the records.
+    ``nulls``: the name of the field, or None for an element or a map's value, and the records. ``fills``: what is null was
+    not there, and has the default of its field.
     """
 
+    fills: bool = False
     reasons: dict[int, str] = field(default_factory=dict)
     nulls: list[tuple[str | None, Places]] = field(default_factory=list)
 
@@ -54,16 +56,17 @@ def typed_column(
     if column.null_count == 0:
         return _present(column, schema, owners, findings, path)
     present = column.is_valid().to_numpy(zero_copy_only=False)
-    if not schema.optional and not has_default(schema):
+    has_own = findings.fills and has_default(schema) and path[-1:] != (None,)  # an element that is null was sent
+    if not schema.optional and not has_own:
         findings.nulls.append((path[-1] if path else None, owners[~present]))
     if _takes_nulls(schema):
         made = _present(column, schema, owners, findings, path)
-        if not has_default(schema):
+        if not has_own:
             return made
         made, present = made.drop_null(), made.is_valid().to_numpy(zero_copy_only=False)
     else:
         made = _present(column.drop_null(), schema, owners[present], findings, path)
-    default = pa.array([schema.default if has_default(schema) else None], made.type)
+    default = pa.array([schema.default if has_own else None], made.type)
     order = np.full(len(column), len(made))
     order[present] = np.arange(len(made))
     return pa.concat_arrays([made, default]).take(pa.array(order))

@@ -13,7 +13,6 @@ from floe_job.transform.debezium.header_bytes import header_bytes
 from floe_job.transform.debezium.outcome import AFTER, BEFORE, DELETED, Outcome
 from floe_job.transform.debezium.rows import Rows, routed
 from floe_job.transform.requirements import required_struct
-from floe_job.transform.struct_fields import default_of
 
 SUFFIX = ".Envelope"
 """How the schemas of change events are named at the end."""
@@ -88,9 +87,8 @@ class TypedEvents:
         return routed(row[self._options.route_by])
 
     def _state(self, event: dict[str, Any], name: str) -> Any:
-        inner = self._required(name)
-        value = event[name]
-        return default_of(inner) if value is None else value
+        self._required(name)
+        return event[name]
 
     def _required(self, name: str) -> ConnectSchema:
         if name not in self.fields:

@@ -43,7 +43,7 @@ def unwrap(options: NewRecordState, events: TypedEvents, part: TypedPart, found:
     after = part.column.field(AFTER)
     if not after.null_count:
         return _written(options, events, part, AFTER, None, found)
-    if events.fields[AFTER].has_default or BEFORE not in events.fields or events.fields[BEFORE].has_default:
+    if BEFORE not in events.fields:
         return False
     is_live = _valid(after)
     is_dead = ~is_live & _valid(part.column.field(BEFORE))

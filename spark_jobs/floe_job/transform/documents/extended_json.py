@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 from uuid import UUID
 
 from floe_job.convert.json.parse import MAX_DEPTH, too_deep
@@ -85,12 +85,12 @@ def _int(token: str) -> int:
     return int(token)
 
 
-def _refuse_constant(token: str) -> NoReturn:
-    problem = f"{token} is no number of JSON"
-    raise ValueError(problem)
+def _constant(token: str) -> Bson:
+    """Read a word that is no JSON: Java's driver writes doubles so that are no numbers (``JsonMode.STRICT``)."""
+    return Bson(Kind.DOUBLE, float(_WORDS[token]))
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_int=_int, parse_constant=_refuse_constant)
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_int=_int, parse_constant=_constant)
 
 
 # -- values of Extended JSON --------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ class DocumentSchemas:
         if kind is Kind.ARRAY:
             first = value.value[0]
             return array(self._element(name, first.value[0].kind, first), optional=True)
-        problem = f"the array {shown(name)} has elements of the type {kind.value}, which no column has"
+        problem = f"the array {_shown(name)} has elements of the type {kind.value}, which no column has"
         raise TransformRefused(problem)
 
     def _documents(self, name: str, documents: list[Document]) -> ConnectSchema:
@@ -132,6 +132,11 @@ def elements_of(value: Bson) -> Document:
         raise TransformRefused(problem) from error
 
 
+def _shown(name: str) -> str:
+    """Return the path of a field: the name of its struct, without that of a document that has none."""
+    return shown(name.removeprefix("null."))
+
+
 def _require_alike(name: str, value: Bson, kind: Kind) -> None:
     """Raise TransformRefused unless the elements of an array have one kind; documents, one kind for each field."""
     known: dict[str, Kind] = {}
@@ -143,7 +148,7 @@ def _require_alike(name: str, value: Bson, kind: Kind) -> None:
                 _require_kind(name, key, entry.kind, known)
         elif kind is Kind.ARRAY:
             if not element.value:
-                problem = f"the array {shown(name)} has an empty array in it, whose type is not known"
+                problem = f"the array {_shown(name)} has an empty array in it, whose type is not known"
                 raise TransformRefused(problem)
             _require_alike(name, element, element.value[0].kind)
 
@@ -158,6 +163,6 @@ def _require_kind(name: str, key: str, kind: Kind, known: dict[str, Kind]) -> No
 
 def _unlike(name: str, first: Any, other: Any) -> TransformRefused:
     return TransformRefused(
-        f"the array {shown(name)} has elements of the types {first.value} and {other.value}: set array.encoding "
+        f"the array {_shown(name)} has elements of the types {first.value} and {other.value}: set array.encoding "
         "(array_handling_mode) to document, or write one type"
     )

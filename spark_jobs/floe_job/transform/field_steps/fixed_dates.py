@@ -1,6 +1,6 @@
 """Texts of times that have one length, such as ``2024-01-02 03:04:05``, as a column of milliseconds.
 
-A text that is not written exactly as the pattern says is left to the exact way, which reads it as leniently as Java does.
+A text that is not written exactly as the pattern says is left to the exact way, which says what is wrong with it.
 """
 
 from __future__ import annotations

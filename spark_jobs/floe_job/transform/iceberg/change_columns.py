@@ -102,8 +102,6 @@ def _columns(
     row, times = events.field(STATES[operation]), events.field(TS)
     if row.null_count or times.null_count or (key is not None and key.null_count):
         return None
-    if any(row.field(name).null_count for name in written.defaults):
-        return None
     span = pc.min_max(times).as_py()
     if span["min"] < -MAX_MILLIS or span["max"] > MAX_MILLIS:
         return None

@@ -11,7 +11,7 @@ from floe.config.transforms.iceberg.copy_value import CopyValue
 from floe_job.connect.schema import ConnectSchema
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.requirements import required_object, required_struct
-from floe_job.transform.struct_fields import defaults_of, filled, has_filled, struct_column, struct_like
+from floe_job.transform.struct_fields import struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 
 PURPOSE = "a copy"
@@ -29,24 +29,14 @@ class CopyValueChange(ValueChange):
         return {**value, self._target: value.get(self._source)}
 
     def typed(self, schema: ConnectSchema) -> Changed:
-        """Copy a field of structs; fields that are null get their defaults."""
-        made = self._schema(schema)
-        defaults = defaults_of(schema)
-
-        def change(value: Any, origin: Origin | None) -> Any:
-            made = filled(value, defaults)
-            return {**made, self._target: made[self._source]}
-
-        return Changed(made, change)
+        """Copy a field of structs."""
+        return Changed(self._schema(schema), lambda value, _: {**value, self._target: value[self._source]})
 
     def columns(self, schema: ConnectSchema) -> ChangedColumns | None:
-        """Copy the column; not where a default has to be filled in."""
+        """Copy the column."""
         made = self._schema(schema)
-        defaults = defaults_of(schema)
 
         def change(column: pa.Array, origins: Callable[[], Origins]) -> pa.Array | None:
-            if has_filled(column, schema, defaults):
-                return None
             arrays = [column.field(index) for index in range(len(schema.fields))]
             return struct_column(made, [*arrays, column.field(self._source)])
 

@@ -14,7 +14,6 @@ from floe_job.transform.documents.bson import Document
 from floe_job.transform.documents.schema import DocumentSchemas
 from floe_job.transform.documents.values import struct_of
 from floe_job.transform.requirements import required_struct
-from floe_job.transform.struct_fields import defaults_of, filled
 
 MAX_KNOWN: Final = 1000
 """Schemas that are kept, so that records of one schema have one."""
@@ -65,14 +64,13 @@ class MongoChanges:
         if change.AFTER not in found and update is not None:
             change.require_update(schema)
             found[change.AFTER] = change.updated(found.get(change.BEFORE, {}), update, key, needs_fields=True)
-        rest = filled(event, defaults_of(schema))
         fields: dict[str, ConnectSchema] = {}
         made: dict[str, Any] = {}
         for name, inner in schema.fields:
             if name in found:
                 made[name], fields[name] = self._struct(found[name], optional=True)
             elif name not in states:
-                made[name], fields[name] = rest[name], inner
+                made[name], fields[name] = event[name], inner
         return made, self._one(struct(fields, name=schema.name))
 
     def _struct(self, document: Document, *, optional: bool) -> tuple[dict[str, Any], ConnectSchema]:

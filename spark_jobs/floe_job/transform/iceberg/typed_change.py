@@ -9,7 +9,7 @@ from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.iceberg import cdc
 from floe_job.transform.requirements import required_struct, shown
-from floe_job.transform.struct_fields import default_of, defaults_of, filled, in_java, struct_like
+from floe_job.transform.struct_fields import in_java, struct_like
 from floe_job.types.typed_values import Moment
 
 MAX_MILLIS: Final = (2**63 - 1) // 1000
@@ -52,7 +52,7 @@ class TypedChange:
         self, pattern: str, event: dict[str, Any], offset: int, key: Any, key_schema: Any
     ) -> tuple[Any, ConnectSchema]:
         """Return an event as it is written, and its schema. Raises TransformRefused."""
-        op = default_of(self._field(OP)) if event[OP] is None else event[OP]
+        op = event[OP]
         if op is None:
             problem = f"{OP!r} of the event is null, and has to say what kind of change it is"
             raise TransformRefused(problem)
@@ -70,7 +70,7 @@ class TypedChange:
         if row is None and written.names:
             problem = f"{state!r} of the event is null, and the operation is {shown(op)}"
             raise TransformRefused(problem)
-        made = filled({name: row[name] for name in written.names}, written.defaults)
+        made = {name: row[name] for name in written.names}
         made[cdc.CDC] = metadata
         return made, written.schema
 
@@ -89,11 +89,10 @@ class TypedChange:
 
 
 class Written(NamedTuple):
-    """What is written of the rows of a state: their schema, the names of their fields, and defaults, which nulls get."""
+    """What is written of the rows of a state: their schema, and the names of their fields."""
 
     schema: ConnectSchema
     names: tuple[str, ...]
-    defaults: dict[str, Any]
 
     @classmethod
     def of(cls, state: ConnectSchema, key: ConnectSchema | None) -> Written:
@@ -104,7 +103,7 @@ class Written(NamedTuple):
             problem = f"the row has a field {cdc.CDC!r} already"
             raise TransformRefused(problem)
         fields = (*state.fields, (cdc.CDC, cdc.cdc_schema(key)))
-        return cls(struct_like(state, fields, optional=False), names, defaults_of(state))
+        return cls(struct_like(state, fields, optional=False), names)
 
 
 def _moment(millis: Any) -> Moment:

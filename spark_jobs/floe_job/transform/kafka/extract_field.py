@@ -68,13 +68,12 @@ class ExtractFieldChange(ValueChange):
     def _found(self, schema: ConnectSchema) -> tuple[ConnectSchema, list[Any]]:
         """Return the schema of the field, and what each name on the way has for null."""
         defaults = []
-        for depth, name in enumerate(self._path):
+        for name in self._path:
             required_struct(schema, PURPOSE)
             fields = dict(schema.fields)
             if name not in fields:
                 problem = f"the struct has no field {shown(name)} for {PURPOSE}"
                 raise TransformRefused(problem)
-            is_last = depth == len(self._path) - 1
-            defaults.append(defaults_of(schema, is_on=self._fills_defaults or not is_last).get(name))
+            defaults.append(defaults_of(schema, is_on=self._fills_defaults).get(name))
             schema = fields[name]
         return schema, defaults

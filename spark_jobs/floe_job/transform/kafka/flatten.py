@@ -13,7 +13,7 @@ from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
 from floe_job.convert.json.parse import MAX_DEPTH
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.requirements import required_object, required_struct, shown
-from floe_job.transform.struct_fields import default_of, struct_column, struct_like
+from floe_job.transform.struct_fields import struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 from floe_job.types.typed_values import Moment
 
@@ -23,11 +23,10 @@ _UNKNOWN = (Moment,)
 
 
 class _Leaf(NamedTuple):
-    """A field at the top: its path in the old struct, with the place and the default of each step, its schema."""
+    """A field at the top: its path in the old struct, with the place of each step, and its schema."""
 
     path: tuple[str, ...]
     places: tuple[int, ...]
-    default: Any
     schema: ConnectSchema
 
 
@@ -66,7 +65,7 @@ class FlattenChange(ValueChange):
         return Changed(made, lambda value, _: {name: _at(value, leaf) for name, leaf in pairs})
 
     def columns(self, schema: ConnectSchema) -> ChangedColumns | None:
-        """Flatten columns; not where a default takes the place of a null."""
+        """Flatten columns."""
         leaves, made = self._compiled(schema)
 
         def change(column: pa.Array, origins: Callable[[], Origins]) -> pa.Array | None:
@@ -75,8 +74,6 @@ class FlattenChange(ValueChange):
                 array = column
                 for place in leaf.places:
                     array = array.flatten()[place]
-                if leaf.default is not None and array.null_count:
-                    return None
                 arrays.append(array)
             return struct_column(made, arrays)
 
@@ -125,7 +122,6 @@ def _leaves(
             yield _Leaf(
                 here,
                 at,
-                default_of(inner),
                 replace(inner, optional=is_optional, default=ABSENT if own is None else own),
             )
 
@@ -136,5 +132,4 @@ def _at(value: Any, leaf: _Leaf) -> Any:
         value = value[name]
         if value is None:
             return None
-    found = value[leaf.path[-1]]
-    return leaf.default if found is None else found
+    return value[leaf.path[-1]]

@@ -174,7 +174,7 @@ class TimestampConverterChange(ValueChange):
             problem = f"the time {shown(text)} is a text, and the transform has no format: set it"
             raise TransformRefused(problem)
         try:
-            return self._format.parse(text)
+            return self._format.parse_exactly(text)
         except ValueError as error:
             raise TransformRefused(str(error)) from None
 

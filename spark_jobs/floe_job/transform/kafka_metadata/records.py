@@ -14,7 +14,7 @@ from floe_job.transform.columns import schemas_of
 from floe_job.transform.kafka_metadata.sources import sources
 from floe_job.transform.record_metadata import RecordMetadata
 from floe_job.transform.requirements import required_struct
-from floe_job.transform.struct_fields import defaults_of, filled, struct_like
+from floe_job.transform.struct_fields import struct_like
 from floe_job.transform.value_change import MAX_KNOWN
 
 _TEXT: Final = ConnectSchema(Kind.STRING, optional=True)
@@ -41,7 +41,7 @@ class MetadataRecords:
             if options.nested
             else tuple((options.column(part), schema) for part, schema in parts)
         )
-        self._known: dict[int, tuple[ConnectSchema, ConnectSchema | str, dict[str, Any]]] = {}
+        self._known: dict[int, tuple[ConnectSchema, ConnectSchema | str]] = {}
 
     def apply(self, batch: ParsedBatch) -> ParsedBatch:
         """Add the fields. A tombstone stays one; a value that is no object, or headers that cannot be read, are refused."""
@@ -54,15 +54,12 @@ class MetadataRecords:
         )
         if self._options.headers:
             batch = batch.reject({row: UNREADABLE for row, one in enumerate(batch.read_headers()) if one is None})
-        made = [(None, {}) if schema is None else self._schema(schema) for schema in schemas_of(batch.values)]
-        refused = {row: schema for row, (schema, _) in enumerate(made) if isinstance(schema, str)}
+        schemas = [None if schema is None else self._schema(schema) for schema in schemas_of(batch.values)]
+        refused = {row: schema for row, schema in enumerate(schemas) if isinstance(schema, str)}
         if refused:
             batch = batch.reject(refused)
-            made = [one for one in made if not isinstance(one[0], str)]
-        values: list[Any] = [
-            filled(value, defaults) if defaults and value is not None else value
-            for value, (_, defaults) in zip(batch.values, made, strict=True)
-        ]
+            schemas = [one for one in schemas if not isinstance(one, str)]
+        values: list[Any] = list(batch.values)
         rows_of: dict[str, list[int]] = {}
         for row, topic in enumerate(batch.read_topics()):
             rows_of.setdefault(topic, []).append(row)
@@ -71,25 +68,22 @@ class MetadataRecords:
                 if values[row] is not None:
                     values[row] = {**values[row], **added}
         is_typed = isinstance(batch.values, TypedValues)
-        schemas = [schema for schema, _ in made]
         return batch.changed(values=TypedValues(values, schemas) if is_typed else values)  # type: ignore[arg-type]
 
-    def _schema(self, schema: ConnectSchema) -> tuple[ConnectSchema | str | None, dict[str, Any]]:
-        """Return the schema of structs with the fields, or why there is none; and the defaults that null fields get."""
+    def _schema(self, schema: ConnectSchema) -> ConnectSchema | str:
+        """Return the schema of structs with the fields, or why there is none."""
         known = self._known.get(id(schema))
         if known is None:
             made: ConnectSchema | str
-            defaults: dict[str, Any] = {}
             try:
                 required_struct(schema, _PURPOSE)
                 made = struct_like(schema, (*schema.fields, *self._fields), optional=False)
-                defaults = defaults_of(schema)
             except TransformRefused as error:
                 made = error.reason
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
-            known = self._known[id(schema)] = (schema, made, defaults)
-        return known[1:]
+            known = self._known[id(schema)] = (schema, made)
+        return known[1]
 
     def _added(self, topic: str, batch: ParsedBatch) -> list[dict[str, Any]]:
         metadata = RecordMetadata(

@@ -31,9 +31,13 @@ class WrongAnswer(ValueError):
 
 @dataclass(frozen=True)
 class Answer:
-    """The batch as columns, and by name those that differ from the given ones. ``refused``: by row the reason."""
+    """The batch as columns, and by name those that differ from the given ones. ``refused``: by row the reason.
+
+    ``is_same_value``: whether the values are those that were given.
+    """
 
     value: pa.Array
+    is_same_value: bool
     kept: pa.Array
     refused: Mapping[int, str]
     changed: Mapping[str, pa.Array]
@@ -59,7 +63,8 @@ def checked(given: Batch, returned: object) -> Answer:
     _check_headers(cast["headers"])
     names = ("topic", "timestamp", "key", "headers")
     changed = {name: cast[name] for name in names if columns[name] is not getattr(given, name)}
-    return Answer(_value(given, columns["value"]), cast["kept"], _refused(returned, len(given)), changed)
+    is_same = columns["value"] is given.value
+    return Answer(_value(given, columns["value"]), is_same, cast["kept"], _refused(returned, len(given)), changed)
 
 
 def _column(given: Batch, returned: Batch, name: str) -> pa.Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import pyarrow as pa
@@ -82,6 +82,11 @@ class Batch:
 
     def changed(self, **columns: Any) -> Self:
         """Return the batch with other ``topic``, ``timestamp``, ``key``, ``headers`` or ``value``."""
+        return replace(self, **columns)
+
+    def taken(self, rows: pa.Array) -> Self:
+        """Return some of the rows, by their places."""
+        columns = {one.name: getattr(self, one.name).take(rows) for one in fields(self) if one.name != "refused"}
         return replace(self, **columns)
 
     def filter(self, is_kept: Any) -> Self:

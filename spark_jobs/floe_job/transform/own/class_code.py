@@ -5,19 +5,21 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from floe.config.transforms.python_class import PREFIX, PythonClass
 from floe.config.transforms.python_source import SourceProblem
 from floe_job.exceptions import OwnTransformFailed, clip
+from floe_job.transform.own.batch import Batch
 
 _MAX_ERROR = 300
 _imported: dict[str, str] = {}
 """By module the hash of the code when this process imported it."""
 
 
-def made_of(options: PythonClass) -> Any:
-    """Import the class and make the transform. Raises OwnTransformFailed."""
+def apply_of(options: PythonClass) -> Callable[[Batch], Any]:
+    """Import the class, make the transform, and return what it applies. Raises OwnTransformFailed."""
     try:
         present = options.present()
     except SourceProblem as error:
@@ -32,18 +34,24 @@ def made_of(options: PythonClass) -> Any:
     try:
         module = importlib.import_module(options.module)
         _imported[options.module] = options.sha256
-        return getattr(module, options.class_name)(dict(options.keys))
+        apply: Callable[[Batch], Any] = getattr(module, options.class_name)(dict(options.keys)).apply
     except (Exception, SystemExit) as error:  # it is the user's code, which may raise anything
         raise failure_of(options, error) from error
+    return apply
 
 
 def failure_of(options: PythonClass, error: BaseException) -> OwnTransformFailed:
     """Return the error of a run in which the class raised another one."""
+    return OwnTransformFailed(f"{raised(options, error)}. {ADVICE}")
+
+
+def raised(options: PythonClass, error: BaseException) -> str:
+    """Return what the class raised, and where."""
     last = next(iter(reversed(traceback.extract_tb(error.__traceback__))), None)
     where = "" if last is None else f" ({last.filename.rpartition('/')[2]}, line {last.lineno})"
     line = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1:]
     text = clip(line[0] if line else type(error).__name__, _MAX_ERROR)
-    return OwnTransformFailed(f"{named(options)} raised {text}{where}. {ADVICE}")
+    return f"{named(options)} raised {text}{where}"
 
 
 def named(options: PythonClass) -> str:

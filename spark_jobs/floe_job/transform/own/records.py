@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -23,10 +23,13 @@ from floe_job.transform.batch import Mask, ParsedBatch
 from floe_job.transform.own.answer import Answer, WrongAnswer, checked
 from floe_job.transform.own.arrow_schema import schema_of
 from floe_job.transform.own.batch import HEADERS, TIMESTAMP, Batch
-from floe_job.transform.own.class_code import ADVICE, failure_of, made_of, named
+from floe_job.transform.own.class_code import ADVICE, apply_of, failure_of, named, raised
 from floe_job.transform.own.json_line import json_line
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
+MAX_RAISED = 10_000
+"""Records of a batch for which the class may raise an error: each costs a few calls of it."""
+
 MAX_KNOWN = 1000
 """Schemas whose change is kept."""
 
@@ -36,11 +39,14 @@ class PythonRecords:
     """Applies a class of the user: a ``RecordTransform``. The class is imported once there are records."""
 
     options: PythonClass
-    _made: Any = None
+    _apply: Callable[[Batch], Any] | None = None
     _schemas: dict[tuple[int, pa.DataType], tuple[ConnectSchema, ConnectSchema]] = field(default_factory=dict)
 
     def apply(self, batch: ParsedBatch) -> ParsedBatch:
-        """Return what the class makes of the records. Raises OwnTransformFailed."""
+        """Return what the class makes of the records; those for which it raises an error are refused.
+
+        Raises OwnTransformFailed for an error that is not that of a record, and for more than ``MAX_RAISED`` of a batch.
+        """
         batch, texts = _written(replace(batch, values=_columns(batch.values)))
         if not len(batch):
             return batch
@@ -54,9 +60,16 @@ class PythonRecords:
 
     def _typed(self, batch: ParsedBatch, part: TypedPart, found: _Outcome) -> None:
         given = _given(batch, part.places, part.column)
-        answer = self._answer(given)
-        found.note(part.places, answer)
-        if answer.value is given.value:
+        for some, answer in self._answers(given, part.places, found):
+            own = (
+                part
+                if len(some) == len(part.places)
+                else TypedPart(part.schema, part.places[some], part.column.take(pa.array(some)))
+            )
+            self._note_typed(own, answer, found)
+
+    def _note_typed(self, part: TypedPart, answer: Answer, found: _Outcome) -> None:
+        if answer.is_same_value:
             found.parts.append(part)
             return
         schema = self._schema(answer.value.type, part.schema)
@@ -70,27 +83,45 @@ class PythonRecords:
 
     def _plain(self, batch: ParsedBatch, rows: Rows, texts: Sequence[str | None], found: _Outcome) -> None:
         given = _given(batch, rows, pa.array(texts, pa.string()))
-        answer = self._answer(given)
-        found.note(rows, answer)
         values: Sequence[Any] = batch.values
-        if answer.value is given.value:
-            made = [values[row] for row in rows.tolist()]
-        else:
-            pairs = zip(rows.tolist(), texts, answer.value.to_pylist(), strict=True)
-            made = [values[row] if text == was else self._parsed(text) for row, was, text in pairs]
+        made = [values[row] for row in rows.tolist()]
+        for some, answer in self._answers(given, rows, found):
+            if not answer.is_same_value:
+                for place, text in zip(some.tolist(), answer.value.to_pylist(), strict=True):
+                    if text != texts[place]:
+                        made[place] = self._parsed(text)
         found.plain = rows, made
 
-    def _answer(self, given: Batch) -> Answer:
-        if self._made is None:
-            self._made = made_of(self.options)
-        try:
-            returned = self._made.apply(given)
-        except (Exception, SystemExit) as error:  # it is the user's code, which may raise anything
-            raise failure_of(self.options, error) from error
-        try:
-            return checked(given, returned)
-        except WrongAnswer as error:
-            self._refuse(str(error))
+    def _answers(self, given: Batch, rows: Rows, found: _Outcome) -> Iterator[tuple[Rows, Answer]]:
+        """Yield what the class returns, and for which of the rows; records for which it raises an error are refused.
+
+        Where it raises one, each half of the records is tried alone, down to the records that it raises it for.
+        """
+        if self._apply is None:
+            self._apply = apply_of(self.options)
+        waiting = [np.arange(len(given))]
+        while waiting:
+            some = waiting.pop()
+            part = given if len(some) == len(given) else given.taken(pa.array(some))
+            try:
+                returned = self._apply(part)
+            except (OSError, MemoryError) as error:  # of the worker, or of what the class talks to
+                raise failure_of(self.options, error) from error
+            except (Exception, SystemExit) as error:  # it is the user's code, which may raise anything
+                if len(some) > 1:
+                    middle = len(some) // 2
+                    waiting += [some[middle:], some[:middle]]
+                    continue
+                found.refuse(int(rows[some[0]]), raised(self.options, error))
+                if found.raised > MAX_RAISED:
+                    raise failure_of(self.options, error) from error
+                continue
+            try:
+                answer = checked(part, returned)
+            except WrongAnswer as error:
+                self._refuse(str(error))
+            found.note(rows[some], answer)
+            yield some, answer
 
     def _parsed(self, text: str | None) -> Any:
         if text is None:
@@ -124,6 +155,7 @@ class _Outcome:
         self.is_done = np.zeros(len(batch), np.bool_)
         self.parts: list[TypedPart] = []
         self.plain: tuple[Rows, list[Any]] | None = None
+        self.raised = 0
         self._kept = np.ones(len(batch), np.bool_)
         self._refused: dict[int, str] = {}
         self._changed: dict[str, list[tuple[Rows, list[Any]]]] = {}
@@ -135,6 +167,12 @@ class _Outcome:
         self._refused |= {int(rows[row]): reason for row, reason in answer.refused.items()}
         for name, column in answer.changed.items():
             self._changed.setdefault(name, []).append((rows, _objects(name, column)))
+
+    def refuse(self, row: int, reason: str) -> None:
+        """Note that the class raised an error for a row."""
+        self.is_done[row] = True
+        self.raised += 1
+        self._refused[row] = reason
 
     def applied(self) -> ParsedBatch:
         """Return the batch as the class left it."""

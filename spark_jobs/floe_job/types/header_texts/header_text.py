@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterator, Mapping
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from floe_job.types.header_texts.literal_writer import date_text, quoted
 from floe_job.types.header_texts.utf8 import utf8
 from floe_job.types.java_text import number_text
 from floe_job.types.number_tokens import Single
-from floe_job.types.temporal import EPOCH_ORDINAL, MICROS_PER_SECOND, MILLIS_PER_DAY
+from floe_job.types.temporal import MILLIS_PER_DAY
 from floe_job.types.typed_values import Day, DayTime, Meant, Moment
 
 MAX_DEPTH: Final = 200
@@ -102,33 +102,6 @@ def _nested(schema: ConnectSchema | None, value: dict[Any, Any] | list[Any], dep
 
 
 def _fields(schema: ConnectSchema, value: Mapping[str, Any], depth: int) -> Iterator[str]:
-    """Write the fields of a struct in its schema's order. As in Java, a null has the default of its field."""
+    """Write the fields of a struct in its schema's order. A null stays null, whatever its field's default."""
     for name, inner in schema.fields:
-        entry = value.get(name)
-        if entry is None and inner.has_default:
-            entry = _default(inner)
-        yield f"{quoted(name)}:{_text(inner, entry, depth)}"
-
-
-def _default(schema: ConnectSchema) -> Any:
-    """Return a default as the values of its type are."""
-    default = schema.default
-    if isinstance(default, datetime):
-        span = (default if default.tzinfo else default.replace(tzinfo=UTC)) - _EPOCH
-        return _moment(schema, (span.days * 86_400 + span.seconds) * MICROS_PER_SECOND + span.microseconds)
-    if isinstance(default, date):
-        return Day(default.toordinal() - EPOCH_ORDINAL)
-    if isinstance(default, time):
-        micros = ((default.hour * 60 + default.minute) * 60 + default.second) * MICROS_PER_SECOND + default.microsecond
-        return DayTime(micros, micros if schema.name in _RAW_NAMES else None)
-    if isinstance(default, int) and schema.name == logical.DATE:
-        return Day(default)
-    if isinstance(default, int) and schema.name == logical.TIMESTAMP:
-        return Moment(default)
-    return default
-
-
-def _moment(schema: ConnectSchema, micros: int) -> Moment:
-    if schema.name == logical.AVRO_LOCAL_TIMESTAMP_MILLIS:
-        return Moment(micros, micros // 1000)
-    return Moment(micros, micros if schema.name in _RAW_NAMES else None)
+        yield f"{quoted(name)}:{_text(inner, value.get(name), depth)}"

@@ -46,10 +46,11 @@ class Parser:
         self._pieces = tuple(units(piece) if isinstance(piece, str) else piece for piece in pieces)
         self._century, self._century_year = century
 
-    def parse(self, text: str) -> int | None:
+    def parse(self, text: str, *, exactly: bool = False) -> int | None:
         """Return milliseconds since 1970; None for a text that is not of the pattern.
 
-        Raises ValueError for a time zone whose offset is unknown here.
+        Raises ValueError for a time zone whose offset is unknown here. ``exactly``: also for what Java carries over, as a
+        month of 13, takes for something else, as a fraction that has not three digits, or ignores, as text behind the date.
         """
         text = units(text)
         fields = FieldSet()
@@ -63,8 +64,16 @@ class Parser:
             end = self._read(piece, text, place, fields)
             if end is None:
                 return None
+            if exactly:
+                _check_field(piece, text[place:end])
             place = end
-        return self._millis(fields) if place else None
+        if not place:
+            return None
+        millis = self._millis(fields)
+        if exactly:
+            _check_rest(text[place:])
+            _check_day(fields, millis)
+        return millis
 
     def _millis(self, fields: FieldSet) -> int:
         millis = fields.millis()
@@ -115,6 +124,48 @@ class Parser:
         """Return the year that two digits mean, and whether the hundred years begin and end in it."""
         first = self._century_year % 100
         return self._century_year // 100 * 100 + value + (100 if value < first else 0), value == first
+
+
+_RANGES: Final = {
+    "M": ("month", 1, 12), "L": ("month", 1, 12), "d": ("day", 1, 31), "D": ("day of the year", 1, 366),
+    "H": ("hour", 0, 23), "k": ("hour", 1, 24), "K": ("hour", 0, 11), "h": ("hour", 1, 12), "m": ("minute", 0, 59),
+    "s": ("second", 0, 59),
+}  # fmt: skip
+_MILLI_DIGITS: Final = 3
+
+
+def _check_field(field: Field, text: str) -> None:
+    """Raise ValueError for a number that Java carries over to the next larger field, or takes for another."""
+    text = text.strip(" \t")
+    if field.letter == "S":
+        if len(text) != _MILLI_DIGITS or not text.isdecimal():
+            problem = f"its fraction {text[:20]!r} has not three digits, and Java reads it as that many milliseconds"
+            raise ValueError(problem)
+        return
+    if field.letter not in _RANGES or not (text.isdecimal() or text[1:].isdecimal()):
+        return
+    what, least, most = _RANGES[field.letter]
+    if not least <= int(text) <= most:
+        problem = f"its {what} is {text[:20]}, and Java carries over what is not {least} to {most}"
+        raise ValueError(problem)
+
+
+def _check_rest(text: str) -> None:
+    """Raise ValueError for text behind the date; UTC, which is the zone of a text without one, may be there."""
+    if text.strip() not in ("", "Z"):
+        problem = f"its end {text[:20]!r} is not in the pattern, and Java ignores it"
+        raise ValueError(problem)
+
+
+def _check_day(fields: FieldSet, millis: int) -> None:
+    """Raise ValueError for a day that its month has not."""
+    given = [fields.values.get(name) for name in (MONTH, DAY)]
+    if None in given or not fields.values.keys().isdisjoint((DAY_OF_YEAR, WEEK_YEAR, WEEK_OF_YEAR, WEEK_OF_MONTH)):
+        return
+    month, day = fields.local_day(millis)
+    if [month - 1, day] != given:
+        problem = f"its day {given[1]} is none of the month, and Java takes one of the next month"
+        raise ValueError(problem)
 
 
 _BLANKS: Final = frozenset({" ", "\t"})

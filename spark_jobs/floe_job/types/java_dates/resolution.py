@@ -68,6 +68,12 @@ class FieldSet:
             values = _with_week_date(values, wrap_int(1 - week_year) if era <= 0 else week_year)
         return _instant(values, self.zone)
 
+    def local_day(self, millis: int) -> tuple[int, int]:
+        """Return month (from 1) and day of an instant in the zone that is given."""
+        offset = self.values.get(ZONE_OFFSET, self.zone) + self.values.get(DST_OFFSET, 0)
+        _, month, day = civil_date(_fixed(wrap_long(millis + offset)))
+        return month, day
+
     def _era_year(self, values: dict[str, int]) -> int:
         """Return the year of the instant without the week year: Java takes the week year for one of the same era."""
         offset = values.get(ZONE_OFFSET, self.zone) + values.get(DST_OFFSET, 0)

@@ -52,8 +52,21 @@ class SimpleDate:
     def parse(self, text: str) -> int:
         """Return milliseconds since 1970. Raises ValueError for a text that is not of the pattern."""
         millis = None if self._plain_parse is None else self._plain_parse(text)
-        if millis is None:
-            millis = self._parser.parse(text)
+        return self._found(text, self._parser.parse(text) if millis is None else millis)
+
+    def parse_exactly(self, text: str) -> int:
+        """Return milliseconds since 1970 of a text that means what is written there.
+
+        Raises ValueError as ``parse`` does, and for a text that Java reads as another time, see ``Parser.parse``.
+        """
+        try:
+            millis = self._parser.parse(text, exactly=True)
+        except ValueError as error:
+            problem = f"the text {text[:60]!r} is no date of the pattern {self.pattern[:60]!r}: {error}"
+            raise ValueError(problem) from None
+        return self._found(text, millis)
+
+    def _found(self, text: str, millis: int | None) -> int:
         if millis is None:
             problem = f"the text {text[:60]!r} is no date of the pattern {self.pattern[:60]!r}: correct one of them"
             raise ValueError(problem)

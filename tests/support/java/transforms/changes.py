@@ -162,6 +162,8 @@ def _events_of_a_table(made: Envelopes, count: int) -> list[Pair]:
         given = event(random, lambda: present(made, row_schema))
         if random.random() < _DAMAGED:
             given |= random.choice(({"op": "x"}, {"after": None}, {"before": None}, {"op": ""}))
+        if not more:  # floe rejects a field that its schema does not have, and Java leaves it out
+            given.pop("message", None)
         return made.record(schema, given)
 
     def key() -> bytes | None:

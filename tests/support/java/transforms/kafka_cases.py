@@ -105,6 +105,11 @@ _TIMES_KNOWN: Final = (
         r"Java: (record|filtered), .*; floe: refused, .* is beyond what the new type holds, .*",
         _BOTH,
     ),
+    Known(
+        "Java carries over a month of 13, reads .5 as 5 milliseconds and ignores text behind the date; floe refuses these.",
+        r"Java: (record|filtered), .*; floe: refused, .* is no date of the pattern .*(and Java|Java carries) .*",
+        (),
+    ),
 )
 _MASK_KNOWN: Final = (
     Known(

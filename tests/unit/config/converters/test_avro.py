@@ -48,7 +48,6 @@ def test_avro_options_of_effect_reach_the_job(connector: Make) -> None:
         ("schemas.cache.config", "1,000 schemas"),
         ("discard.type.doc.default", "documentation"),
         ("scrub.invalid.names", "writing"),
-        ("ignore.default.for.nullables", "writing"),
         ("allow.optional.map.keys", "writing"),
         ("avro.codec", "writing"),
         ("auto.register.schemas", "producers"),

@@ -37,7 +37,8 @@ def test_ext_json_class_is_taken_with_its_registry(connector: Make) -> None:
     ],
 )
 def test_ext_json_options_without_effect_are_named(connector: Make, option: str, text: str) -> None:
-    found = connector({**KEYS, f"value.converter.{option}": text}, () if option == "schemas.enable" else NONE)
+    keys = {**KEYS, "value.converter.replace.null.with.default": "false"}
+    found = connector({**keys, f"value.converter.{option}": text}, () if option == "schemas.enable" else NONE)
     (warning,) = found.warnings
     assert warning.startswith(f"value.converter.{option} has no effect: ")
     settings = registry_of(found.value_converter)

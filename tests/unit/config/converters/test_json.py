@@ -14,7 +14,11 @@ FORMAT, CONTENT = f"{PREFIX}decimal.format", f"{PREFIX}schema.content"
 
 def test_schemas_are_enabled_by_default_as_in_connect(connector):
     for parsed in (connector(without=(SCHEMAS,)), connector({SCHEMAS: True})):
-        assert (parsed.value_converter, parsed.warnings) == (ConverterSpec(ENVELOPE), ())
+        assert parsed.value_converter == ConverterSpec(ENVELOPE)
+        (warning,) = parsed.warnings
+        assert warning.startswith(
+            f"{FILL} is not given, and true by default, as in Kafka Connect: a null that was sent"
+        )
     assert connector({SCHEMAS: "False"}).value_converter == ConverterSpec(JSON)
 
 
@@ -28,7 +32,7 @@ def test_options_of_envelopes_travel_as_they_are_written(connector):
 
 @pytest.mark.parametrize("given", ["BASE64", "base64", "Numeric"])
 def test_format_of_decimals_has_no_effect(connector, given):
-    (warning,) = connector({SCHEMAS: True, FORMAT: given}).warnings
+    (warning,) = connector({SCHEMAS: True, FILL: True, FORMAT: given}).warnings
     assert warning == f"{FORMAT} has no effect: it says how decimals are written, and both ways are read"
 
 

@@ -140,3 +140,58 @@ def test_routing_changes_with_metadata_written_into_records() -> None:
     assert [step["type"] for step in routing_steps([added], "field", "m")] == [added.type]
     assert len(routing_steps([behind, added], "field", "m")) == 2
     assert routing_steps([added], "field", "x") == routing_steps([added], "header", "m") == []
+
+
+CONVERTER = "org.apache.kafka.connect.transforms.TimestampConverter$Value"
+ROUTER = "org.apache.kafka.connect.transforms.TimestampRouter"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("yyyy-MM-dd HH:mm:ss.SSSSSS", "write SSS"),
+        ("yyyy-MM-dd HH:mm:ss.S", "Write SSS"),
+        ("YYYY-MM-dd", "write yyyy"),
+        ("yyyy-MM-DD", "write dd"),
+        ("yyyy-MM-dd hh:mm:ss", "write HH"),
+        ("yyyy-mm-dd", "write MM"),
+        ("yyyy-MM-dd HH:MM", "write mm"),
+        ("yyyy-MM-dd HH:mm:SSS", "write ss"),
+        ("yyyy-MM-dd yyyy", "write each once"),
+    ],
+)
+def test_pattern_that_java_misreads_is_warned_of(connector, pattern, said):
+    keys = {"transforms": "t", "transforms.t.type": CONVERTER, "transforms.t.field": "at"}
+    keys |= {"transforms.t.target.type": "Timestamp", "transforms.t.format": pattern}
+    found = [one for one in connector(keys).warnings if one.startswith(f"transforms.t.format {pattern!r}: ")]
+    assert [one for one in found if said.lower() in one.lower()], found
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
+        "yyyy-MM-dd hh:mm:ss a",
+        "EEE, d MMM yyyy HH:mm:ss Z",
+        "YYYY-'W'ww-u",
+        "yyyy-DDD",
+        "HH:mm dd/MM/yyyy",
+        "yyyyMMddHH",
+        "HH:mm:ss",
+    ],
+)
+def test_pattern_that_means_what_it_says_has_no_warning(connector, pattern):
+    keys = {"transforms": "t", "transforms.t.type": CONVERTER, "transforms.t.field": "at"}
+    assert connector({**keys, "transforms.t.target.type": "Timestamp", "transforms.t.format": pattern}).warnings == ()
+
+
+@pytest.mark.parametrize(("precision", "is_cut"), [("seconds", False), ("microseconds", True), ("nanoseconds", True)])
+def test_precision_that_is_cut_is_told(connector, precision, is_cut):
+    keys = {"transforms": "t", "transforms.t.type": CONVERTER, "transforms.t.field": "at"}
+    found = connector({**keys, "transforms.t.target.type": "Timestamp", "transforms.t.unix.precision": precision})
+    assert [("finer than a millisecond is cut" in one) for one in found.warnings] == [True] * is_cut
+
+
+def test_router_with_a_week_year_is_warned_of(connector):
+    found = connector({"transforms": "t", "transforms.t.type": ROUTER, "transforms.t.timestamp.format": "YYYYMMdd"})
+    assert [one for one in found.warnings if one.startswith("transforms.t.timestamp.format 'YYYYMMdd': Y is the year")]

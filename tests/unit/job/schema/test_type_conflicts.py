@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from decimal import Decimal
 from functools import reduce
+from itertools import permutations
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from floe.config.converters.base import ConverterSpec
+from floe.config.converters.json import ENVELOPE
 from floe_job.convert import JsonDecoder
+from floe_job.convert.registry import converters_of
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema.evolution import SchemaChanges
-from floe_job.schema.inference import extend, infer, merge
-from floe_job.schema.proposal import ListOf, Proposal, StructOf
+from floe_job.schema.inference import extend, infer, merge, wider
+from floe_job.schema.proposal import ListOf, Proposal, StructOf, iceberg_type
 from floe_job.schema.rules import ColumnRules, OnConflict
 from floe_job.schema.tree import columns
+from floe_job.types.made_values import made_primitive
+from tests.support.job.converters import NO_REGISTRY
+from tests.support.job.formats.envelopes import DECIMAL
 from tests.support.job.json_values import LEAVES, anything
 
 policies = st.sampled_from(["string", "fail"])
@@ -118,3 +127,90 @@ def test_list_beginning_with_empty_one_conflicts_all_the_same(records: Any) -> N
     assert outcome([list(records)], "string") == ({("b",): "ListType", ("b", "element"): "StringType"}, [])
     assert outcome([list(records)], "fail") is SchemaConflict
     assert infer([[], [1]]) == ListOf(ListOf("long"))
+
+
+def decimal_of(scale: int) -> dict[str, Any]:
+    return {"type": "bytes", "name": DECIMAL, "version": 1, "parameters": {"scale": str(scale)}}
+
+
+def payload(number: str, scale: int) -> str:
+    unscaled = int(Decimal(number).scaleb(scale))
+    return base64.b64encode(unscaled.to_bytes(17, signed=True)).decode()
+
+
+OF_NUMBERS: dict[str, tuple[dict[str, Any], Any]] = {
+    "123.45": (decimal_of(2), payload("123.45", 2)),
+    "123.4567": (decimal_of(4), payload("123.4567", 4)),
+    "0.1234567890123456789": (decimal_of(19), payload("0.1234567890123456789", 19)),
+    "7": ({"type": "int32"}, 7),
+    "9007199254740993": ({"type": "int64"}, 9007199254740993),
+    "-5": (decimal_of(0), payload("-5", 0)),
+}
+PLACES: dict[str, Any] = {
+    "top": (lambda kind: kind, lambda value: value, lambda found: found),
+    "struct": (
+        lambda kind: {"type": "struct", "fields": [{"field": "in", **kind}]},
+        lambda value: {"in": value},
+        lambda found: found["in"],
+    ),
+    "list": (lambda kind: {"type": "array", "items": kind}, lambda value: [value], lambda found: found[0]),
+    "map": (
+        lambda kind: {"type": "map", "keys": {"type": "string"}, "values": kind},
+        lambda value: {"k": value},
+        lambda found: found[0][1],
+    ),
+    "map key": (
+        lambda kind: {"type": "map", "keys": kind, "values": {"type": "string"}},
+        lambda value: [[value, "v"]],
+        lambda found: found[0][0],
+    ),
+}
+
+
+def envelope_of(number: str, place: str) -> bytes:
+    kind, value = OF_NUMBERS[number]
+    around, inside, _ = PLACES[place]
+    field = {"field": "n", **around(kind)}
+    schema = {"type": "struct", "optional": False, "fields": [field]}
+    return json.dumps({"schema": schema, "payload": {"n": inside(value)}}).encode()
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("is_parted", [False, True])
+def test_numbers_of_a_new_column_keep_their_digits_in_any_order(place: str, is_parted: bool) -> None:
+    converters = converters_of(ConverterSpec(ENVELOPE), NO_REGISTRY)
+    for numbers in (*permutations(OF_NUMBERS, 2), tuple(OF_NUMBERS), tuple(reversed(OF_NUMBERS))):
+        texts = [envelope_of(number, place) for number in numbers]
+        needs = SchemaChanges()
+        for part in [[text] for text in texts] if is_parted else [texts]:
+            converter = converters.for_table(None, ColumnRules(evolve=True), create=True)
+            converter.decode(part)
+            needs.merge(converter.needs)
+        converter = converters.for_table(needs.new_schema(), ColumnRules(evolve=True), create=False)
+        decoded = converter.decode(texts)
+        assert not converter.needs
+        assert decoded.rejected == ()
+        assert decoded.table is not None
+        found = [PLACES[place][2](one) for one in decoded.table["n"].to_pylist()]
+        assert found == [Decimal(number) for number in numbers]
+
+
+@pytest.mark.parametrize(
+    "first", ["decimal(38, 2)", "int", "long", "double", "float", "decimal(7, 4)", "decimal(38, 38)"]
+)
+@pytest.mark.parametrize("later", ["decimal(38, 2)", "decimal(3, 0)", "double"])
+def test_number_types_have_one_wider_type_whatever_their_order(first: str, later: str) -> None:
+    assert wider(first, later) == wider(later, first)
+    merged = wider(first, later)
+    assert merged is not None
+    assert wider(merged, first) == wider(merged, later) == merged
+
+
+def test_made_decimals_of_several_scales_keep_their_digits() -> None:
+    rules = ColumnRules(evolve=True)
+    for numbers in permutations([Decimal("1.25"), Decimal("123.4567"), 5, Decimal("1E+3")]):
+        assert extend(extend(extend(None, numbers[0], rules), numbers[1], rules), numbers[2], rules)
+        kind = reduce(lambda known, one: extend(known, one, rules), numbers, None)
+        assert isinstance(kind, str)
+        convert = made_primitive(iceberg_type(kind))
+        assert [convert(number) for number in numbers] == list(numbers)

@@ -8,6 +8,7 @@ import confluent_kafka as ck
 import pytest
 
 from floe_job.source.portable import PortableConsumer
+from floe_job.source.portable_batch import PortableMessages
 from floe_job.source.reports import Reports
 
 
@@ -37,3 +38,11 @@ class Client:
 def test_each_call_returns_one_answer(answers: Sequence[int], sizes: list[int]) -> None:
     consumer = PortableConsumer(Client(answers), Reports(6), 10, 1000)  # type: ignore[arg-type]
     assert [len(consumer.consume_answer(1.0)[0]) for _ in answers] == sizes
+
+
+@pytest.mark.parametrize(
+    ("time", "expected"), [((1, 5), 5), ((1, -1), None), ((2, -1), None), ((0, 0), None), ((1, 0), 0)]
+)
+def test_time_of_minus_one_is_none(time: tuple[int, int], expected: int | None) -> None:
+    one = ck.Message(topic="t", partition=0, offset=0, key=None, value=b"v", timestamp=time)
+    assert PortableMessages([one], [[]]).timestamps() == [expected]

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf, isnan, nan
 from typing import Any
 
 import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField
 
 from floe_job.convert.base import Parsed
+from floe_job.convert.json.parse import parse_any
 from floe_job.exceptions import TransformRefused
+from floe_job.schema.proposal import primitive
+from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.chain import Chain
@@ -16,6 +22,7 @@ from floe_job.transform.documents.bson import Bson, Kind
 from floe_job.transform.documents.extended_json import parse_document
 from floe_job.transform.readers import UNREAD, Readers
 from floe_job.types.typed_values import Moment
+from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.transform_cases.change_data import event
 from tests.support.job.transforms import transform
 from tests.support.kafka.messages import PIECE, records
@@ -32,6 +39,8 @@ OID = "5d4a6f3b2c1e0f9a8b7c6d5e"
         ('{"$numberLong":"-5"}', Kind.INT64, -5),
         ('{"$numberInt":"+5"}', Kind.INT32, 5),
         ('{"$numberDouble":"Infinity"}', Kind.DOUBLE, float("inf")),
+        ("Infinity", Kind.DOUBLE, float("inf")),
+        ("[-Infinity]", Kind.ARRAY, [Bson(Kind.DOUBLE, float("-inf"))]),
         ('{"$numberDecimal":"1E+3"}', Kind.DECIMAL, "1E+3"),
         (f'{{"$oid":"{OID.upper()}"}}', Kind.OBJECT_ID, OID),
         ('{"$date":"2024-01-02T03:04:05.6789+01:00"}', Kind.DATE, 1_704_161_045_678),
@@ -64,7 +73,8 @@ def test_extended_json_is_read(text: str, kind: Kind, value: Any) -> None:
             "7",
             "[1]",
             "{",
-            '{"a":NaN}',
+            '{"a":nan}',
+            '{"a":NaNs}',
             '{"$oid":"x"}',
             '{"v":{"$oid":"x"}}',
             '{"v":{"$numberInt":"2147483648"}}',
@@ -106,6 +116,43 @@ def test_events_without_schemas_become_structs() -> None:
     assert list(done.values) == [row, {"n": 6, "_id": OID, "__op": "u"}, None, {"ts_ms": 1}]
     assert [one["id"] for one in list(done.parsed_keys)] == [OID, OID, OID, key["id"]]
     assert done.filtered == 1
+
+
+NOT_NUMBERS = (
+    '{"_id":2,"x":NaN,"in":{"y":-Infinity},"l":[1.5,Infinity]}',
+    '{"_id":2,"x":{"$numberDouble":"NaN"},"in":{"y":{"$numberDouble":"-Infinity"}},"l":[1.5,{"$numberDouble":"Infinity"}]}',
+)
+
+
+@pytest.mark.parametrize("has_table", [False, True])
+@pytest.mark.parametrize("text", NOT_NUMBERS)
+def test_doubles_that_are_no_numbers_become_doubles(text: str, has_table: bool) -> None:
+    key = {"id": "2"}
+    update = {"updatedFields": '{"x":NaN}'}
+    done = applied([event("c", after=text), event("u", updateDescription=update)], [key] * 2)
+    assert not done.rejected
+    create = JSON_CONVERTERS.for_table(None, ColumnRules(evolve=True), create=True)
+    create.decode(done.values)
+    schema = create.needs.new_schema()
+    assert str(schema.find_type("in.y")) == str(schema.find_type("l.element")) == "double"
+    decoded = JSON_CONVERTERS.for_table(schema, ColumnRules(evolve=has_table), create=False).decode(done.values)
+    assert decoded.rejected == ()
+    assert decoded.table is not None
+    first, second = decoded.table.to_pylist()
+    assert [isnan(row["x"]) for row in (first, second)] == [True, True]
+    assert (first["in"], first["l"], second["in"]) == ({"y": -inf}, [1.5, inf], None)
+
+
+def test_number_of_json_too_large_for_a_double_is_none_behind_a_transform() -> None:
+    values = ParsedValues([parse_any(b'{"x":1e400}'), {"x": float("inf")}])
+    create = JSON_CONVERTERS.for_table(None, ColumnRules(evolve=True), create=True)
+    assert [one.index for one in create.decode(values).rejected] == [0]
+    for kind in ("int", "long", "decimal(9, 2)", "timestamptz", "date", "boolean"):
+        schema = Schema(NestedField(1, "x", primitive(kind), required=False))
+        found = JSON_CONVERTERS.for_table(schema, ColumnRules(), create=False).decode(
+            ParsedValues([{"x": nan}, {"x": inf}])
+        )
+        assert [one.index for one in found.rejected] == [0, 1], kind
 
 
 def test_deletes_are_rewritten_with_their_id() -> None:

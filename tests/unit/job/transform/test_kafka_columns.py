@@ -134,8 +134,63 @@ def test_flatten_of_columns_is_what_values_become() -> None:
         columns = TypedColumns(len(given), [TypedPart(schema, np.arange(len(given)), arrow_column(given, schema))])
         chain = Chain([transform("Flatten$Value", delimiter="_")])
         done = [chain.apply(ParsedBatch.of(source, Parsed(values, ()))) for values in (columns, columns.objects())]
-        assert isinstance(done[0].values, TypedColumns) == (len(given) < 2)
+        assert isinstance(done[0].values, TypedColumns)
         parts = [batch_of(one.values).parts for one in done]
         assert parts[0][0].schema == parts[1][0].schema
         assert parts[0][0].column.equals(parts[1][0].column)
         assert [name for name, _ in parts[0][0].schema.fields] == ["x_a", "x_d", "y", "z"]
+
+
+FILLING = {
+    "InsertField": {"partition_field": "p"},
+    "Cast": {"spec": "int8:int64"},
+    "TimestampConverter": {"target_type": "Timestamp", "field": "int64"},
+    "MaskField": {"fields": "int8"},
+    "SetSchemaMetadata": {"schema_name": "n"},
+    "ReplaceField": {"exclude": "int8"},
+}
+"""Transforms that have ``replace.null.with.default``."""
+
+KEEPING = {
+    "Flatten$Value": {},
+    "CopyValue": {"source_field": "default", "target_field": "copied"},
+    "KafkaMetadataTransform": {},
+    "HoistField$Value": {"field": "v"},
+}
+"""Transforms that have not, and of which Kafka Connect's fill defaults in all the same."""
+
+
+def with_nulls() -> TypedColumns:
+    schema = struct({name: one for name, one in SCHEMA.fields if name not in ("map", "list")})
+    value = {"inner": {"a": None, "b": {"c": None}}, "int64": 5, "int8": 1}
+    column = pa.array([value, {**value, "default": 3}], arrow_type(schema))
+    return TypedColumns(2, [TypedPart(schema, np.arange(2), column)])
+
+
+def defaults_left(steps: list[Any], *, as_objects: bool) -> list[Any]:
+    values = with_nulls()
+    given = ParsedBatch.of(records(PIECE, [b"x"] * 2), Parsed(values.objects() if as_objects else values, ()))
+    done = Chain(steps).apply(given)
+    assert not done.rejected
+    return [(row.get("v") or row)["default"] for row in done.values]
+
+
+@pytest.mark.parametrize("as_objects", [False, True])
+def test_null_stays_null_after_every_transform(as_objects: bool) -> None:
+    steps = [transform(f"{name}$Value", **keys) for name, keys in FILLING.items()]
+    steps += [transform(name, **keys) for name, keys in KEEPING.items()]
+    for step in steps:
+        assert defaults_left([step], as_objects=as_objects) == [None, 3], step
+    order = [step for step in steps if step.alias not in ("ReplaceField$Value", "Cast$Value", "MaskField$Value")]
+    assert defaults_left(order, as_objects=as_objects) == [None, 3]
+
+
+@pytest.mark.parametrize("as_objects", [False, True])
+@pytest.mark.parametrize("name", FILLING)
+def test_null_becomes_a_default_where_a_transform_is_told_so(name: str, as_objects: bool) -> None:
+    told = transform(f"{name}$Value", replace_null_with_default="true", **FILLING[name])
+    not_told = transform(f"{name}$Value", replace_null_with_default="false", **FILLING[name])
+    assert defaults_left([told], as_objects=as_objects) == [7, 3]
+    assert defaults_left(
+        [not_told, transform("SetSchemaMetadata$Value", schema_version="2")], as_objects=as_objects
+    ) == [None, 3]

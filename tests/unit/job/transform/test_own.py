@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ from floe_job.types.typed_values import Moment
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.python_classes import Modules, python_transform, source
 from tests.support.kafka.messages import PIECE, records
+from tests.support.repository import ROOT
 
 TEXT, LONG = ConnectSchema(Kind.STRING), ConnectSchema(Kind.INT64)
 ORDER = struct({"id": LONG, "name": TEXT})
@@ -291,7 +293,6 @@ def test_arrow_type_without_schema_is_named(kind: pa.DataType, path: str) -> Non
         ),
         ("return batch.changed(partition=pa.array([7, 8]))", "returned another column 'partition'"),
         ("return batch.changed(kept=pa.array([True, None]))", "returned a null in column 'kept'"),
-        ("return batch.filter([True])", "raised ValueError: zip"),
         ("return batch.refuse({2: 'x'})", "refused row 2 of 2"),
         ("return batch.refuse({-1: 'x'})", "refused row -1 of 2"),
         ("return batch.refuse({True: 'x'})", "refused row True of 2"),
@@ -301,17 +302,81 @@ def test_arrow_type_without_schema_is_named(kind: pa.DataType, path: str) -> Non
             "return batch.changed(headers=pa.array([[{'key': None, 'value': b''}], []], batch.headers.type))",
             "returned a header without a key",
         ),
-        ("raise KeyError('price')", "raised KeyError: 'price' (own_steps.py, line "),
-        ("raise SystemExit(3)", "raised SystemExit: 3"),
-        ("return self.apply(batch)", "raised RecursionError"),
-        ("return batch.with_objects([object(), {}])", "JSON has no form for Python's object"),
-        ("raise ValueError('first\\nlast ' + 'x' * 1000)", "raised last xxx"),
+        ("raise TimeoutError('no answer')", "raised TimeoutError: no answer (own_steps.py, line "),
+        ("raise MemoryError", "raised MemoryError"),
     ],
 )
 def test_wrong_answer_fails_the_run(run: Run, body: str, problem: str) -> None:
     text = failure(run, body)
     assert problem in text
     assert len(text) < 800
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("raise KeyError('price')", "raised KeyError: 'price' (own_steps.py, line "),
+        ("raise SystemExit(3)", "raised SystemExit: 3"),
+        ("return self.apply(batch)", "raised RecursionError"),
+        ("return batch.with_objects([object()] * len(batch))", "JSON has no form for Python's object"),
+        ("raise ValueError('first\\nlast ' + 'x' * 1000)", "raised last xxx"),
+    ],
+)
+def test_error_for_every_record_refuses_each(run: Run, body: str, problem: str) -> None:
+    done = run(body, [{"id": 1}, {"id": 2}, None])
+    assert [one.index for one in done.rejected] == [0, 1, 2]
+    assert len(done) == 0
+    for one in done.rejected:
+        assert one.stage == "transform"
+        assert one.reason.startswith("transforms.x (python:own_steps.Own) raised ")
+        assert problem in one.reason
+
+
+DIVIDES = "return batch.with_objects([None if v is None else {**v, 'x': 6 // v['n']} for v in batch.objects()])"
+
+
+@pytest.mark.parametrize("bad", [[], [0], [99], [0, 1, 50, 98, 99], list(range(0, 100, 2))])
+def test_error_for_some_records_refuses_these_alone(run: Run, bad: list[int]) -> None:
+    values = [{"n": 0 if i in bad else 2} if i % 7 else None for i in range(100)]
+    done = run(DIVIDES, values)
+    dead = [i for i in bad if values[i] is not None]
+    assert [one.index for one in done.rejected] == dead
+    left = [i for i in range(100) if i not in dead]
+    assert list(done.places) == left
+    assert list(done.values) == [None if values[i] is None else {"n": 2, "x": 3} for i in left]
+
+
+def test_error_for_some_values_with_a_schema_refuses_these_alone(run: Run) -> None:
+    body = (
+        "if not pa.types.is_struct(batch.value.type):\n"
+        "    return batch.with_objects([v and {**v, 'n': 1 / v['n']} for v in batch.objects()])\n"
+        "ids = batch.value.field('id')\n"
+        "assert 3 not in ids.to_pylist()\n"
+        "return batch.changed(value=pa.StructArray.from_arrays([ids, batch.value.field('name')], ['id', 'was']))"
+    )
+    done = run(body, typed([{"id": i, "name": str(i)} for i in range(8)], others=[{"n": 2}, {"n": 0}]))
+    assert [one.index for one in done.rejected] == [3, 10]
+    kept = [*(i for i in range(8) if i != 3), 8, 9]
+    assert list(done.places) == kept
+    assert list(done.values) == [*({"id": i, "was": str(i)} for i in range(8) if i != 3), None, {"n": 0.5}]
+
+
+def test_error_for_too_many_records_fails_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("floe_job.transform.own.records.MAX_RAISED", 3)
+    assert len(run(DIVIDES, [{"n": 0}] * 3).rejected) == 3
+    assert "raised ZeroDivisionError" in failure(run, DIVIDES, [{"n": 0}] * 4)
+
+
+def test_example_of_the_docs_takes_what_is_no_object(modules: Modules) -> None:
+    page = (ROOT / "docs" / "how-to" / "own-transform.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    modules.write("own_steps", code)
+    chain = Chain.of([python_transform("own_steps.PriceInCents", "own_steps", field="price")])
+    values = [{"price": 1.5}, [1, 2], "text", 7, True, None, {}, {"price": None}, {"test": True}, {"price": "x"}]
+    done = chain.apply(plain(values))
+    assert list(done.values) == [{"price": 150}, [1, 2], "text", 7, True, None, {}, {"price": None}]
+    assert [one.index for one in done.rejected] == [9]
+    assert done.filtered == 1
 
 
 @pytest.mark.parametrize(

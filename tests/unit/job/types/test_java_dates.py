@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from floe_job.types.java_dates import SimpleDate
@@ -121,3 +123,53 @@ def test_hostile_text_is_refused_or_read_at_once() -> None:
 
 def test_pattern_is_kept() -> None:
     assert SimpleDate.of("yyyy-MM") is SimpleDate.of("yyyy-MM")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "why"),
+    [
+        ("yyyy-MM-dd HH:mm:ss.SSSSSS", "2024-01-02 03:04:05.123456", "three digits"),
+        ("yyyy-MM-dd HH:mm:ss.SSS", "2024-01-02 03:04:05.123456", "three digits"),
+        ("yyyy-MM-dd HH:mm:ss.S", "2024-01-02 03:04:05.5", "three digits"),
+        ("yyyy-MM-dd", "2024-13-02", "month is 13"),
+        ("yyyy-MM-dd", "2024-00-02", "month is 00"),
+        ("yyyy-MM-dd", "2023-02-29", "day 29"),
+        ("yyyy-MM-dd", "2024-04-31", "day 31"),
+        ("yyyy-MM-dd", "2024-01-32", "day is 32"),
+        ("dd/MM/yyyy", "12/31/2024", "month is 31"),
+        ("yyyy-MM-dd HH:mm", "2024-01-02 24:00", "hour is 24"),
+        ("yyyy-MM-dd hh:mm", "2024-01-02 13:00", "hour is 13"),
+        ("yyyy-MM-dd HH:mm:ss", "2024-01-02 03:60:00", "minute is 60"),
+        ("yyyy-MM-dd HH:mm:ss", "2024-01-02 03:04:61", "second is 61"),
+        ("yyyy-MM-dd HH:mm:ss", "2024-01-02 03:04:05.123456", "'.123456' is not in the pattern"),
+        ("yyyy-MM-dd HH:mm:ss", "2024-01-02 03:04:05+02:00", "'+02:00' is not in the pattern"),
+        ("yyyy-MM-dd", "2024-01-02T03:04:05Z", "is not in the pattern"),
+        ("yyyy-DDD", "2024-367", "day of the year is 367"),
+        ("yyyy-MM-dd", "2024--1-02", "month is -1"),
+    ],
+)
+def test_text_that_java_reads_as_another_time_is_refused(pattern: str, text: str, why: str) -> None:
+    one = SimpleDate.of(pattern)
+    assert isinstance(one.parse(text), int)
+    with pytest.raises(ValueError, match=re.escape(why)):
+        one.parse_exactly(text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("yyyy-MM-dd", "2024-02-29"),
+        ("yyyy-MM-dd", "2024-1-2"),
+        ("yyyy-MM-dd HH:mm:ss", "2024-01-02 23:59:59Z"),
+        ("yyyy-MM-dd HH:mm:ss", "2024-01-02 23:59:59 "),
+        ("yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "2024-01-31T23:30:05.123-05:00"),
+        ("EEE, d MMM yyyy HH:mm:ss Z", "Tue, 29 Feb 2024 22:13:20 +0100"),
+        ("yyyy-MM-dd hh:mm a", "2024-01-02 12:30 PM"),
+        ("dd MMM yy", "1 Jan 24"),
+        ("YYYY-'W'ww-u", "2024-W53-7"),
+        ("yyyyMMddHHmmssSSS", "20240102030405123"),
+    ],
+)
+def test_text_that_means_what_it_says_is_read_exactly(pattern: str, text: str) -> None:
+    one = SimpleDate.of(pattern)
+    assert one.parse_exactly(text) == one.parse(text)

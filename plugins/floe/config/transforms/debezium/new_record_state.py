@@ -33,7 +33,7 @@ class NewRecordState(TransformOptions):
     drop_header: str = ""
     drops_from_key: bool = False
     drops_optional: bool = True
-    fills_defaults: bool = True
+    fills_defaults: bool = False
 
     @property
     def reads_keys(self) -> bool:
@@ -57,7 +57,7 @@ def read_new_record_state(problems: list[str], prefix: str, keys: Properties) ->
         drop_header=options.text(_DROP_HEADER),
         drops_from_key=options.boolean(_DROP_FROM_KEY, False),
         drops_optional=options.boolean(_DROP_COMPATIBLE, True),
-        fills_defaults=options.boolean(_FILL, True),
+        fills_defaults=options.boolean(_FILL, False),
     )
     problems += options.problems
     return None if options.problems else found

@@ -41,7 +41,7 @@ def _read(options: OptionReader, side: Side) -> Cast | None:
             whole = kind
     if whole and len(entries) > 1:
         options.refuse_value(_SPEC, "has a type for whole values and more: write it alone")
-    return Cast(side, options.boolean(FILLS, True), tuple(types.items()), whole)
+    return Cast(side, options.boolean(FILLS, False), tuple(types.items()), whole)
 
 
 CLASSES: Final = sided_classes("Cast", (_SPEC, FILLS), _read)

@@ -25,7 +25,7 @@ class ExtractField(Sided):
 def _read(options: OptionReader, side: Side) -> ExtractField | None:
     name = name_of(options, _FIELD, "the field")
     path = path_of(options, _FIELD, name)
-    return ExtractField(side, options.boolean(FILLS, True), path)
+    return ExtractField(side, options.boolean(FILLS, False), path)
 
 
 CLASSES: Final = sided_classes("ExtractField", (_FIELD, SYNTAX, FILLS), _read)

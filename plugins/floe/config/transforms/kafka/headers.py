@@ -70,7 +70,7 @@ def _read_from(options: OptionReader, side: Side) -> HeaderFrom | None:
         )
     operation = choice_of(options, _OPERATION, (MOVE, COPY))
     pairs = tuple(zip(fields, headers, strict=False))
-    return HeaderFrom(side, options.boolean(FILLS, True), pairs, operation == MOVE)
+    return HeaderFrom(side, options.boolean(FILLS, False), pairs, operation == MOVE)
 
 
 CLASSES: Final = (

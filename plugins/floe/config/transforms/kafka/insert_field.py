@@ -37,7 +37,7 @@ def _read(options: OptionReader, side: Side) -> InsertField | None:
         )
     if any(part == STATIC for part, _, _ in found) and static_value is None:
         options.problems.append(f"{options.prefix}{_STATIC_VALUE} is missing: set what static.field gets")
-    return InsertField(side, options.boolean(FILLS, True), tuple(found), static_value)
+    return InsertField(side, options.boolean(FILLS, False), tuple(found), static_value)
 
 
 def _field(options: OptionReader, key: str) -> tuple[str, bool]:

@@ -26,7 +26,7 @@ def _read(options: OptionReader, side: Side) -> MaskField | None:
     replacement = text_of(options, _REPLACEMENT)
     if replacement == "":
         options.refuse_value(_REPLACEMENT, "is empty: write a number or a text, or remove the key for 0 and ''")
-    return MaskField(side, options.boolean(FILLS, True), fields, replacement)
+    return MaskField(side, options.boolean(FILLS, False), fields, replacement)
 
 
 CLASSES: Final = sided_classes("MaskField", (_FIELDS, _REPLACEMENT, FILLS), _read)

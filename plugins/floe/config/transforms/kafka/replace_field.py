@@ -39,7 +39,7 @@ def _read(options: OptionReader, side: Side) -> ReplaceField:
             options.refuse_value(_RENAMES, f"has the {what} name {twice[0][:_SHOWN_CHARACTERS]!r} twice: write it once")
     return ReplaceField(
         side,
-        options.boolean(FILLS, True),
+        options.boolean(FILLS, False),
         names_of(options, _EXCLUDE),
         names_of(options, _INCLUDE),
         tuple((old, new) for old, new in pairs),

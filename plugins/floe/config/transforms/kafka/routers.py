@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from floe.config.expressions.date_pattern import pattern_doubts
 from floe.config.expressions.java_captures import compile_captures
 from floe.config.expressions.java_replacement import check_replacement
 from floe.config.keys.option_reader import OptionReader
@@ -27,6 +28,11 @@ class TimestampRouter(TransformOptions):
 
     topic_format: str = "${topic}-${timestamp}"
     timestamp_format: str = "yyyyMMdd"
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        doubts = pattern_doubts(self.timestamp_format, reads=False)
+        return tuple(f"{_TIMESTAMP_FORMAT} {self.timestamp_format[:60]!r}: {doubt}" for doubt in doubts)
 
 
 @dataclass(frozen=True)

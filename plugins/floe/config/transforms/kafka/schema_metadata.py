@@ -34,7 +34,7 @@ def _read(options: OptionReader, side: Side) -> SetSchemaMetadata | None:
         options.problems.append(
             f"Neither schema name nor version configured: set {options.prefix}{_NAME} or {options.prefix}{_VERSION}"
         )
-    return SetSchemaMetadata(side, options.boolean(FILLS, True), name, version)
+    return SetSchemaMetadata(side, options.boolean(FILLS, False), name, version)
 
 
 CLASSES: Final = sided_classes("SetSchemaMetadata", (_NAME, _VERSION, FILLS), _read)

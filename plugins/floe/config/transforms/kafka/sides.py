@@ -23,7 +23,7 @@ class Sided(TopicKept):
     """``side``: what of a record is changed. ``fills_defaults``: nulls become the defaults of their fields."""
 
     side: Side = "value"
-    fills_defaults: bool = True
+    fills_defaults: bool = False
 
     @property
     def reads_keys(self) -> bool:

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from typing import Final
 
+from floe.config.expressions.date_pattern import pattern_doubts
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import FILLS, Sided, choice_of, date_pattern_of, sided_classes, text_of
 from floe.config.transforms.options import Side
 
 STRING, UNIX, DATE, TIME, TIMESTAMP = "string", "unix", "Date", "Time", "Timestamp"
 TARGETS: Final = (STRING, UNIX, DATE, TIME, TIMESTAMP)
+_FINE: Final = ("nanoseconds", "microseconds")
 PRECISIONS: Final = ("nanoseconds", "microseconds", "milliseconds", "seconds")
 _TARGET, _FIELD, _FORMAT, _PRECISION = "target.type", "field", "format", "unix.precision"
 
@@ -25,6 +27,17 @@ class TimestampConverter(Sided):
     format: str = ""
     precision: str = "milliseconds"
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        doubts = pattern_doubts(self.format, reads=self.target != STRING)
+        found = tuple(f"{_FORMAT} {self.format[:60]!r}: {doubt}" for doubt in doubts)
+        if self.precision in _FINE:
+            found += (
+                f"{_PRECISION} {self.precision}: what is finer than a millisecond is cut, as by Java. Leave the field out of "
+                "this transform, and write the number into a long column, to keep it",
+            )
+        return found
+
     def writes(self, name: str) -> bool:
         return not self.field or name == self.field
 
@@ -38,7 +51,7 @@ def _read(options: OptionReader, side: Side) -> TimestampConverter | None:
         )
     return TimestampConverter(
         side,
-        options.boolean(FILLS, True),
+        options.boolean(FILLS, False),
         target,
         text_of(options, _FIELD) or "",
         pattern,

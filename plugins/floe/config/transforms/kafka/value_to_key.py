@@ -15,7 +15,7 @@ class ValueToKey(TopicKept):
     """``fields``: of the value. ``fills_defaults``: nulls become the defaults of their fields."""
 
     fields: tuple[str, ...] = ()
-    fills_defaults: bool = True
+    fills_defaults: bool = False
 
     def changes_routing(self, by: By, name: str) -> bool:
         return by == "key"
@@ -23,7 +23,7 @@ class ValueToKey(TopicKept):
 
 def _read(options: OptionReader) -> ValueToKey | None:
     fields = list_of(options, _FIELDS, "the fields of the value")
-    return ValueToKey(fields, options.boolean(FILLS, True))
+    return ValueToKey(fields, options.boolean(FILLS, False))
 
 
 CLASSES: Final = (whole_class("ValueToKey", (_FIELDS, FILLS), _read),)

@@ -208,3 +208,44 @@ def test_union_is_divided_by_branches_if_unwrapped() -> None:
     assert (list(reasons(batch)), batch.fast_rows) == ([4], 4)
     for part in batch.parts:
         assert part.column.type == arrow_type(part.schema)
+
+
+def test_null_stays_null_whatever_the_default_of_its_field() -> None:
+    nullable = [{"type": "string", "connect.default": "none given"}, "null"]
+    inner = {
+        "type": "record",
+        "name": "I",
+        "fields": [{"name": "d", "type": ["null", "int"]}, {"name": "e", "type": nullable}],
+    }
+    schema = {
+        "type": "record",
+        "name": "R",
+        "fields": [
+            {"name": "note", "type": nullable, "default": "none given"},
+            {"name": "in", "type": [inner, "null"]},
+            {"name": "list", "type": {"type": "array", "items": "I"}},
+            {"name": "map", "type": {"type": "map", "values": "I"}},
+        ],
+    }
+    null, at_null = {"d": None, "e": None}, varint(0) + varint(1)
+    text = varint(0) + varint(2) + b"hi"
+    first = [
+        varint(1),
+        varint(0),
+        at_null,
+        varint(1),
+        at_null,
+        varint(0),
+        varint(1),
+        varint(1),
+        b"k",
+        at_null,
+        varint(0),
+    ]
+    second = [text, varint(1), varint(0), varint(0)]
+    batch = decoder(s7=schema).decode([b"\x00\x00\x00\x00\x07" + b"".join(one) for one in (first, second)])
+    assert not batch.rejected
+    assert batch.parts[0].column.to_pylist() == [
+        {"note": None, "in": null, "list": [null], "map": [("k", null)]},
+        {"note": "hi", "in": None, "list": [], "map": []},
+    ]

@@ -307,3 +307,21 @@ def test_texts_that_are_kept_are_limited_in_bytes() -> None:
     assert cache.get(bytes([19]) * (MAX_TEXT // 4)) == 19
     cache.put(bytes(2 * MAX_TEXT), 7)
     assert (len(cache), cache.get(bytes(2 * MAX_TEXT))) == (1, 7)
+
+
+@pytest.mark.parametrize("around", [0, 40])
+def test_field_that_the_schema_has_not_is_rejected_and_not_lost(around: int) -> None:
+    inner = {"type": "struct", "field": "in", "optional": True, "fields": [{"field": "x", "type": "int32"}]}
+    schema = {"type": "struct", "fields": [FIELDS[0], inner]}
+    others = [record(schema, id=n) for n in range(around)]
+    given = [
+        record(schema, id=1, more=None),
+        record(schema, id=2, more="x"),
+        record(schema, id=3, **{"in": {"x": 1, "y": 2}}),
+    ]
+    batch = decoder().decode(values_of([*others, *given, *others]))
+    assert len(rows(batch)) == 2 * around + 1
+    found = reasons(batch)
+    assert set(found) == {around + 1, around + 2}
+    assert "field 'more': it has a value, and the schema has no such field" in found[around + 1]
+    assert "field 'in.y': it has a value" in found[around + 2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import date, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -115,21 +115,68 @@ def test_nonrequired_field_may_be_null_if_the_option_says_so() -> None:
     assert [one.index for one in batch.rejected] == [1]
 
 
-def test_default_is_in_place_of_a_null() -> None:
+def nullable(schema: Any, default: Any) -> Any:
+    return {"oneOf": [{"type": "null"}, {**schema, "default": default}]}
+
+
+DEFAULTS = {
+    "type": "object",
+    "properties": {
+        "n": nullable(WHOLE, 5),
+        "s": nullable({"type": "object", "properties": {"d": nullable(TEXT, "x")}}, {"d": "y"}),
+        "v": nullable(DECIMAL, 2.5),
+        "t": nullable({**WHOLE, "title": logical.TIMESTAMP}, 86_400_000),
+        "b": nullable({**TEXT, "connect.type": "bytes"}, "AQI="),
+    },
+}
+ABSENT = {"n": 5, "s": {"d": "y"}, "v": Decimal("2.50"), "t": datetime(1970, 1, 2, tzinfo=UTC), "b": b"\1\2"}
+
+
+@pytest.mark.parametrize("around", [0, 1, 60])
+def test_null_that_was_sent_stays_null_and_a_default_is_for_what_is_absent(around: int) -> None:
+    nulls = dict.fromkeys(ABSENT)
+    given = [{}, nulls, {"n": None, "s": {}}, {"n": 1, "s": {"d": None}}, {"s": None, "v": 1}]
+    expected = [
+        ABSENT,
+        nulls,
+        {**ABSENT, "n": None, "s": {"d": "x"}},
+        {**ABSENT, "n": 1, "s": {"d": None}},
+        {**ABSENT, "s": None, "v": Decimal("1.00")},
+    ]
+    others = [{"n": 7, "s": {"d": "z"}}] * around
+    batch = batch_of(DEFAULTS, [*others, *given, *others])
+    assert list(rows(batch).values())[around : around + 5] == expected
+    assert [one.index for one in batch.rejected] == []
+    assert batch.fast_rows >= 2 * around
+
+
+@pytest.mark.parametrize("around", [0, 60])
+def test_null_among_elements_and_entries_has_no_default(around: int) -> None:
     schema = {
         "type": "object",
         "properties": {
-            "n": {**WHOLE, "default": 5},
-            "s": {"type": "object", "properties": {"d": {**TEXT, "default": "x"}}, "default": {"d": "y"}},
+            "l": {"type": "array", "items": nullable(WHOLE, 5)},
+            "m": {"type": "object", "additionalProperties": nullable(WHOLE, 5)},
+            "strict": {"type": "array", "items": {**WHOLE, "default": 5}},
         },
     }
-    batch = batch_of(schema, [{}, {"n": None, "s": {}}, {"n": 1, "s": {"d": None}}, {"n": 2, "s": None}])
-    assert list(rows(batch).values()) == [
-        {"n": 5, "s": {"d": "y"}},
-        {"n": 5, "s": {"d": "x"}},
-        {"n": 1, "s": {"d": "x"}},
-        {"n": 2, "s": {"d": "y"}},
-    ]
+    only_lists = {"type": "object", "properties": {name: schema["properties"][name] for name in ("l", "strict")}}
+    others = [{"l": [1], "strict": [1]}] * around
+    for kind in (schema, only_lists):
+        given = [{"l": [None, 1], "strict": [1]}, {"l": [], "strict": [1, None]}]
+        batch = batch_of(kind, [*others, *given, *others])
+        assert rows(batch)[around]["l"] == [None, 1]
+        assert [one.index for one in batch.rejected] == [around + 1]
+    assert rows(batch_of(schema, [{"l": [], "strict": [], "m": {"k": None}}])) == {
+        0: {"l": [], "strict": [], "m": [("k", None)]}
+    }
+
+
+def test_null_is_rejected_where_only_a_default_is_allowed() -> None:
+    schema = {"type": "object", "properties": {"n": {**WHOLE, "default": 5}, "b": TEXT}}
+    batch = batch_of(schema, [{"b": "x"}, {"n": None, "b": "null"}, {"n": 1, "b": "y"}])
+    assert rows(batch) == {0: {"n": 5, "b": "x"}, 2: {"n": 1, "b": "y"}}
+    assert [(one.index, one.error) for one in batch.rejected] == [(1, "Malformed")]
 
 
 def test_decimals_as_numbers_are_read_as_columns() -> None:
@@ -244,3 +291,44 @@ def test_records_of_several_schemas_are_told_apart() -> None:
 def test_schema_of_another_type_or_unusable_rejects_its_records() -> None:
     reasons = [one.reason for one in batch_of({"const": 1}, [{}, {}]).rejected]
     assert reasons == ["schema 7: the schema has {'const': 1}, which says no type that Kafka Connect has"] * 2
+
+
+@pytest.mark.parametrize("around", [0, 60])
+def test_property_that_the_schema_has_not_is_rejected_and_not_lost(around: int) -> None:
+    inner = {"type": "object", "properties": {"x": WHOLE}}
+    schema = {"type": "object", "properties": {"a": WHOLE, "in": inner, "l": {"type": "array", "items": inner}}}
+    good = {"a": 1, "in": {"x": 1}, "l": [{"x": 1}]}
+    bad = [{**good, "b": 5}, {**good, "in": {"x": 1, "y": 0}}, {**good, "l": [{"x": 1, "z": False}]}]
+    others = [good] * around
+    batch = batch_of(schema, [*others, {**good, "b": None}, *bad, *others])
+    assert len(rows(batch)) == 2 * around + 1
+    found = {one.index - around - 1: one for one in batch.rejected}
+    assert {place: one.error for place, one in found.items()} == dict.fromkeys(range(3), "Malformed")
+    for place, path in enumerate(("'b'", "'in.y'", "'l.element.z'")):
+        assert f"field {path}: it has a value, and its schema has no such property" in found[place].reason
+
+
+def test_object_of_any_names_and_one_type_is_a_map() -> None:
+    counts = {"type": "object", "additionalProperties": WHOLE}
+    named = {"type": "object", "additionalProperties": {"type": "object", "properties": {"x": TEXT}}}
+    schema = {
+        "type": "object",
+        "properties": {"counts": counts, "named": named, "list": {"type": "array", "items": counts}},
+    }
+    values = [{"counts": {"a": 1, "b": 2}, "named": {"k": {"x": "v"}}, "list": [{}, {"c": 3}]}, {"counts": {"a": "x"}}]
+    batch = batch_of(schema, values)
+    assert rows(batch) == {0: {"counts": [("a", 1), ("b", 2)], "named": [("k", {"x": "v"})], "list": [[], [("c", 3)]]}}
+    assert [one.index for one in batch.rejected] == [1]
+
+
+@pytest.mark.parametrize("more", [{"additionalProperties": WHOLE}, {"patternProperties": {"^b": WHOLE}}, {}])
+def test_property_beside_the_named_ones_is_rejected(more: dict[str, Any]) -> None:
+    batch = batch_of({"type": "object", "properties": {"a": WHOLE}, **more}, [{"a": 1, "b": 2}, {"a": 3}])
+    assert rows(batch) == {1: {"a": 3}}
+    assert [one.index for one in batch.rejected] == [0]
+
+
+def test_object_of_anything_is_rejected_unless_it_is_empty() -> None:
+    schema = {"type": "object", "properties": {"a": WHOLE, "free": {"type": "object", "additionalProperties": True}}}
+    batch = batch_of(schema, [{"a": 1, "free": {}}, {"a": 2, "free": {"k": 1}}])
+    assert [one.index for one in batch.rejected] == [1]
