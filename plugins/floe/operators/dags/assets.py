@@ -44,7 +44,11 @@ def alias_of(connector: Connector) -> AssetAlias:
 
 
 def outlets_of(connector: Connector) -> list[Asset | AssetAlias]:
-    """Return what a connector's DAGs write: an asset per table that its file names, and the alias."""
+    """Return what a connector's DAG is said to write: an asset per table that its file names, and the alias.
+
+    The replay DAG is said to write the alias alone, as Airflow's *Materialize* refuses an asset that two DAGs produce. Its
+    events are of the same assets: DAGs that wait for a table start after a replay too.
+    """
     dead_letters = (connector.errors.table,) if connector.errors.table else ()
     uris = (table_uri(connector.catalog.name, table) for table in (*connector.tables, *dead_letters))
     return [*(Asset(uri) for uri in dict.fromkeys(uris) if _fits(uri)), alias_of(connector)]
