@@ -1,6 +1,6 @@
 """What the page asks for: all connectors, and one of them. Only those whose DAG the caller may read are there.
 
-Two queries for the DAGs, one for what is kept of connectors, two for failed runs; neither Kafka nor a catalog is asked.
+Two queries for the DAGs, one for what is kept of connectors, three for failed runs; neither Kafka nor a catalog is asked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from fastapi import APIRouter, HTTPException, Response, status
 
 from floe.api import permissions, summaries
 from floe.api.briefs import briefs
-from floe.api.dag_states import DagState, dag_states, last_runs
+from floe.api.airflow_health import airflow_health
+from floe.api.dag_states import DagState, dag_states, failing_runs, last_runs
 from floe.api.failures import failures
 from floe.api.identity import Caller
 from floe.api.records import kept_status
@@ -31,9 +32,9 @@ _SHOWN = 2000
 def connectors(user: Caller, session: SessionDep) -> Response:
     """Answer a line for each connector, by name."""
     dags = _with_runs(session, user, dag_states(session))
-    known = briefs(session, dags)
-    lines = [summaries.line(dags[name], known.get(name)) for name in sorted(dags)]
-    return _json({"connectors": lines})
+    known, health = briefs(session, dags), airflow_health()
+    lines = [summaries.line(dags[name], known.get(name), has_scheduler=health.has_scheduler) for name in sorted(dags)]
+    return _json({"airflow": health.to_json(), "connectors": lines})
 
 
 @router.get("/connectors/{name}")
@@ -42,8 +43,10 @@ def connector(name: str, user: Caller, session: SessionDep) -> Response:
     dag = _with_runs(session, user, dag_states(session, name)).get(name)
     if dag is None:
         raise HTTPException(status.HTTP_404_NOT_FOUND, "There is no such connector, or you may not read its DAG")
-    kept = kept_status(session, [name]).get(name)
-    return _json(summaries.whole(dag, kept, permissions.rights(user, name, session)))
+    kept, health = kept_status(session, [name]).get(name), airflow_health()
+    rights = permissions.rights(user, name, session)
+    found = summaries.whole(dag, kept, rights, has_scheduler=health.has_scheduler)
+    return _json({"airflow": health.to_json(), **found})
 
 
 def _with_runs(session: SessionDep, user: Caller, dags: dict[str, DagState]) -> dict[str, DagState]:
@@ -53,13 +56,17 @@ def _with_runs(session: SessionDep, user: Caller, dags: dict[str, DagState]) -> 
     """
     allowed = permissions.readable(user, dags, session)
     runs = last_runs(session, allowed)
-    failed = {name: run.run_id for name, run in runs.items() if run.state == "failed"}
+    failing = failing_runs(session, runs)
+    failed = {name: one.run_id for name, one in failing.items()}
     shown = permissions.with_records(user, failed, session)
     errors = {
         name: next((clip(error, _SHOWN) for _, error in tasks if error), None)
         for name, tasks in failures(session, {name: failed[name] for name in shown}).items()
     }
-    return {name: replace(dags[name], run=runs.get(name), failure=errors.get(name)) for name in allowed}
+    return {
+        name: replace(dags[name], run=runs.get(name), failing=failing.get(name), failure=errors.get(name))
+        for name in allowed
+    }
 
 
 def _json(content: dict[str, Any]) -> Response:

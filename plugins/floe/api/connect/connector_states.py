@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 import floe
 from floe.api.connect.connector_rows import marks
+from floe.api.airflow_health import AirflowHealth, airflow_health
 from floe.api.connect.known_connectors import KnownConnector
 from floe.api.dag_states import DagState, RunState, dag_states, last_runs
 from floe.api.failures import failures
@@ -37,6 +38,7 @@ class States:
     marks: Mapping[str, str]
     traces: Mapping[str, str] = field(default_factory=dict)
     """Of the last runs that failed, by connector."""
+    health: AirflowHealth = field(default_factory=AirflowHealth)
 
     @classmethod
     def read(cls, session: Session, names: Collection[str]) -> States:
@@ -45,7 +47,7 @@ class States:
         dags = {name: dag for name, dag in dag_states(session, only).items() if name in names}
         runs = last_runs(session, dags)
         failed = {name: run.run_id for name, run in runs.items() if run.state == "failed"}
-        return cls(dags, runs, marks(session, only), traces(session, failed))
+        return cls(dags, runs, marks(session, only), traces(session, failed), airflow_health())
 
     def of(self, known: KnownConnector) -> tuple[str, str | None, str, str | None]:
         """Return the state of a connector, its trace, the state of its tasks, and theirs."""
@@ -54,13 +56,21 @@ class States:
             problems = () if known.file.error is None else known.file.error.first_problems()
             return FAILED, clip("\n".join(problems), _SHOWN), FAILED, None
         if dag is None:
-            return UNASSIGNED, None, UNASSIGNED, None
+            return UNASSIGNED, self._dead("dag_processor"), UNASSIGNED, None
         if dag.is_paused:
             state = STOPPED if self.marks.get(known.name) == STOPPED else PAUSED
             return state, None, state, None
+        # as a worker's connectors are when the worker is gone: nothing is there that runs them
+        dead = self._dead("scheduler")
+        state = RUNNING if dead is None else UNASSIGNED
         if (run := self.failed_run(known)) is not None:
-            return RUNNING, None, FAILED, self.traces.get(known.name, _failure(known.name, run.run_id))
-        return RUNNING, None, RUNNING, None
+            return state, dead, FAILED, self.traces.get(known.name, _failure(known.name, run.run_id))
+        return state, dead, state, dead
+
+    def _dead(self, part: str) -> str | None:
+        """Say that a part of Airflow's is not alive; None if it is."""
+        found = self.health.dead_part(part)
+        return None if found is None else found.text
 
     def failed_run(self, known: KnownConnector) -> RunState | None:
         """Return the last run if it failed; None where it was that of a connector that had this name before."""
