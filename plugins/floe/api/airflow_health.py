@@ -83,7 +83,7 @@ _last: tuple[float, AirflowHealth] | None = None
 
 def airflow_health() -> AirflowHealth:
     """Return Airflow's health, at most some seconds old."""
-    global _last  # noqa: PLW0603
+    global _last
     with _lock:
         now = time.monotonic()
         if _last is None or now - _last[0] > SECONDS:
@@ -93,5 +93,5 @@ def airflow_health() -> AirflowHealth:
 
 def forget() -> None:
     """Ask again at the next call."""
-    global _last  # noqa: PLW0603
+    global _last
     _last = None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from itertools import takewhile
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from airflow.models.dag import DagModel, DagTag
@@ -14,6 +14,7 @@ from sqlalchemy import exists, func, select, union_all
 from sqlalchemy.orm import Session, aliased
 
 from floe.config.names import REPLAY_SUFFIX
+from floe.config.secrets.mask import clip
 
 TAG, BROKEN = "floe", "broken"
 SINK = (BROKEN, "sink")
@@ -33,6 +34,11 @@ _ENDED = frozenset({"success", "failed"})
 _LOOKS = ("dry_run", "diagnose")
 """Parameters of runs that only look."""
 
+_ASKED_TEXTS = ("topic", "from_time", "to_time", "overlap")
+_ASKED_FLAGS = ("dead_letters", "all", "dry_run")
+"""Parameters of replays that are shown."""
+
+_REPLAYS = 10
 _FEW = 20
 _TOGETHER = 100
 """DAGs whose few newest runs one query asks for: SQLite takes 500 parts at most."""
@@ -91,6 +97,50 @@ class DagState:
             "failing": None if self.failing is None else self.failing.to_json(),
             "failure": self.failure,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRun:
+    """A run of a replay DAG. ``asked``: what it is to read, of its parameters; ``failure``: why it failed."""
+
+    run: RunState
+    asked: Mapping[str, Any]
+    failure: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.run.to_json(), "asked": dict(self.asked), "failure": self.failure}
+
+
+@dataclass(frozen=True, slots=True)
+class Replays:
+    """The last runs of a replay DAG, the newest first. ``most``: how many run at once."""
+
+    is_paused: bool
+    most: int
+    runs: tuple[ReplayRun, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"paused": self.is_paused, "most": self.most, "runs": [one.to_json() for one in self.runs]}
+
+
+def replays(session: Session, dag_id: str) -> Replays | None:
+    """Return the last runs of a replay DAG, without their errors; None where there is no such DAG."""
+    query = select(DagModel.is_paused, DagModel.max_active_runs).where(DagModel.dag_id == dag_id, ~DagModel.is_stale)
+    dag = session.execute(query).first()
+    if dag is None:
+        return None
+    newest = select(*_COLUMNS).where(DagRun.dag_id == dag_id).order_by(DagRun.run_after.desc()).limit(_REPLAYS)
+    runs = tuple(ReplayRun(RunState(*fields), _asked(conf)) for _, conf, *fields in session.execute(newest))
+    return Replays(bool(dag.is_paused), dag.max_active_runs or 1, runs)
+
+
+def _asked(conf: object) -> dict[str, Any]:
+    """Return what a replay is to read, in small. Whoever triggers a run gives any JSON."""
+    given = conf if isinstance(conf, dict) else {}
+    texts = {name: clip(str(given[name]), 200) if given.get(name) else None for name in _ASKED_TEXTS}
+    flags = {name: bool(given.get(name)) for name in _ASKED_FLAGS}
+    ranges = given.get("ranges")
+    return {**texts, **flags, "partitions": len(ranges) if isinstance(ranges, dict) else 0}
 
 
 def dag_states(session: Session, dag_id: str | None = None) -> dict[str, DagState]:

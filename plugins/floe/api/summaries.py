@@ -15,10 +15,11 @@ ACTIVE = frozenset({"queued", "running"})
 NOTHING_KEPT = "no status is kept yet: the DAG floe.status collects it every minute, and each run at its end"
 
 
-def state(dag: DagState, *, has_scheduler: bool = True) -> str:
+def state(dag: DagState, *, has_scheduler: bool = True, has_problems: bool = False) -> str:
     """Say how a connector is, in one word: what needs a person comes first.
 
     ``failing``: a run is active, and the last ones that ended have failed. ``stalled``: Airflow's scheduler is not alive.
+    ``problems``: no run failed yet of what the status found, such as a table that was rolled back.
     """
     if dag.is_broken:
         return "broken"
@@ -30,7 +31,7 @@ def state(dag: DagState, *, has_scheduler: bool = True) -> str:
         return "stalled"
     if _is_active(dag):
         return "running" if dag.failing is None else "failing"
-    return "ready"
+    return "problems" if has_problems else "ready"
 
 
 def _is_active(dag: DagState) -> bool:
@@ -58,7 +59,9 @@ def brief(kept: KeptStatus) -> Brief:
 def line(dag: DagState, summary: Brief | None, *, has_scheduler: bool = True) -> dict[str, Any]:
     """Return the connector's line in the list of all connectors."""
     known = summary or Brief(None, NOTHING_KEPT)
-    fields = {"name": dag.dag_id, "state": state(dag, has_scheduler=has_scheduler), "dag": dag.to_json()}
+    has_problems = known.status is not None and bool(known.status["problems"])
+    its = state(dag, has_scheduler=has_scheduler, has_problems=has_problems)
+    fields = {"name": dag.dag_id, "state": its, "dag": dag.to_json()}
     return {**fields, "problem": known.problem, "status": known.status}
 
 
@@ -71,7 +74,7 @@ def whole(
         record = _without_samples(record)
     return {
         "name": dag.dag_id,
-        "state": state(dag, has_scheduler=has_scheduler),
+        "state": state(dag, has_scheduler=has_scheduler, has_problems=record is not None and bool(_problems(record))),
         "dag": dag.to_json(),
         "may": dict(rights),
         "problem": NOTHING_KEPT if kept is None else kept.problem,
@@ -82,7 +85,7 @@ def whole(
 def _sums(record: StatusRecord) -> dict[str, Any]:
     status = record.status
     tables = status.tables or ()
-    valid = [table.valid_through for table in tables]
+    valid = [table.valid_through for table in tables if not table.is_dead_letters]
     committed = [table.committed_at for table in tables if table.committed_at]
     letters, freshness = record.dead_letters, record.freshness
     late = freshness.late if freshness is not None else ()

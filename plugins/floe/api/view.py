@@ -6,6 +6,7 @@ Two queries for the DAGs, one for what is kept of connectors, three for failed r
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,12 +15,13 @@ from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, HTTPException, Response, status
 
 from floe.api import permissions, summaries
-from floe.api.briefs import briefs
 from floe.api.airflow_health import airflow_health
-from floe.api.dag_states import DagState, dag_states, failing_runs, last_runs
+from floe.api.briefs import briefs
+from floe.api.dag_states import DagState, Replays, dag_states, failing_runs, last_runs, replays
 from floe.api.failures import failures
 from floe.api.identity import Caller
 from floe.api.records import kept_status
+from floe.config.names import REPLAY_SUFFIX
 from floe.config.secrets.mask import clip
 
 router = APIRouter(prefix="/view")
@@ -46,7 +48,8 @@ def connector(name: str, user: Caller, session: SessionDep) -> Response:
     kept, health = kept_status(session, [name]).get(name), airflow_health()
     rights = permissions.rights(user, name, session)
     found = summaries.whole(dag, kept, rights, has_scheduler=health.has_scheduler)
-    return _json({"airflow": health.to_json(), **found})
+    known = _replays(session, user, name + REPLAY_SUFFIX)
+    return _json({"airflow": health.to_json(), "replays": known and known.to_json(), **found})
 
 
 def _with_runs(session: SessionDep, user: Caller, dags: dict[str, DagState]) -> dict[str, DagState]:
@@ -57,15 +60,29 @@ def _with_runs(session: SessionDep, user: Caller, dags: dict[str, DagState]) -> 
     allowed = permissions.readable(user, dags, session)
     runs = last_runs(session, allowed)
     failing = failing_runs(session, runs)
-    failed = {name: one.run_id for name, one in failing.items()}
-    shown = permissions.with_records(user, failed, session)
-    errors = {
-        name: next((clip(error, _SHOWN) for _, error in tasks if error), None)
-        for name, tasks in failures(session, {name: failed[name] for name in shown}).items()
-    }
+    errors = _errors(session, user, {name: one.run_id for name, one in failing.items()})
     return {
         name: replace(dags[name], run=runs.get(name), failing=failing.get(name), failure=errors.get(name))
         for name in allowed
+    }
+
+
+def _replays(session: SessionDep, user: Caller, dag_id: str) -> Replays | None:
+    """Return the last replays of a connector; None where the user may not read their DAG."""
+    found = replays(session, dag_id) if dag_id in permissions.readable(user, [dag_id], session) else None
+    if found is None:
+        return None
+    failed = [one.run.run_id for one in found.runs if one.run.state == "failed"]
+    errors = {run_id: _errors(session, user, {dag_id: run_id}).get(dag_id) for run_id in failed}
+    return replace(found, runs=tuple(replace(one, failure=errors.get(one.run.run_id)) for one in found.runs))
+
+
+def _errors(session: SessionDep, user: Caller, failed: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the first error of failed runs by DAG, of those whose logs the user may read."""
+    shown = permissions.with_records(user, failed, session)
+    return {
+        name: next((clip(error, _SHOWN) for _, error in tasks if error), None)
+        for name, tasks in failures(session, {name: failed[name] for name in shown}).items()
     }
 
 

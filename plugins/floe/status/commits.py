@@ -21,6 +21,24 @@ def commits_of(metadata: TableMetadata, branch: str, group_id: str, limit: int) 
     return tuple(islice(_commits(metadata, branch, group_id), limit))
 
 
+def rows_of(metadata: TableMetadata, branch: str) -> int | None:
+    """Return how many rows a branch has, by the summary of its head; 0 without a snapshot.
+
+    None where the summary does not say, or where equality deletes remove rows that no summary counts.
+    """
+    ref = metadata.refs.get(branch)
+    if ref is None:
+        return 0 if not metadata.snapshots else None
+    head = metadata.snapshot_by_id(ref.snapshot_id)
+    summary = head.summary.additional_properties if head is not None and head.summary is not None else {}
+    total, by_position, by_equality = (
+        summary.get(f"total-{what}") for what in ("records", "position-deletes", "equality-deletes")
+    )
+    if total is None or not total.isdecimal() or _count(by_equality):
+        return None
+    return max(0, _count(total) - _count(by_position))
+
+
 def _commits(metadata: TableMetadata, branch: str, group_id: str) -> Iterator[CommitStatus]:
     for snapshot in islice(branch_history(metadata, branch), MAX_WALKED):
         summary = snapshot.summary.additional_properties if snapshot.summary is not None else {}

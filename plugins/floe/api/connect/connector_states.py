@@ -12,8 +12,8 @@ from typing import Any, Final
 from sqlalchemy.orm import Session
 
 import floe
-from floe.api.connect.connector_rows import marks
 from floe.api.airflow_health import AirflowHealth, airflow_health
+from floe.api.connect.connector_rows import marks
 from floe.api.connect.known_connectors import KnownConnector
 from floe.api.dag_states import DagState, RunState, dag_states, last_runs
 from floe.api.failures import failures
