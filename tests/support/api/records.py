@@ -25,6 +25,18 @@ TURNED = "\u202egnp.exe\u200b\x00\x1b[31m"
 LONG = "n" * 10_000
 HOSTILE = (SCRIPT, TURNED, LONG)
 
+REPLAYS: list[tuple[str, dict[str, object], str | None]] = [
+    ("queued", {"topic": "shop.orders", "ranges": {"1": [1_060_000, 1_061_000]}, "overlap": "skip"}, None),
+    (
+        "failed",
+        {"topic": "shop.orders", "dead_letters": True},
+        "table 'shop.orders' refuses the rows: column 'total' is required. Nothing was written. See FLOE-407.",
+    ),
+    ("success", {"topic": "shop.orders", "dead_letters": True, "dry_run": True}, None),
+    ("success", {"topic": "shop.orders", "from_time": "2026-05-01T08:00:00Z", "overlap": "replace"}, None),
+]
+"""Runs of a replay DAG, the newest first: state, parameters, and the error of a task."""
+
 
 def record(
     name: str,
@@ -188,7 +200,11 @@ def deployment() -> list[tuple[str, StatusRecord | str | None, dict[str, object]
     """Return connectors in each state: name, what is kept, and what the database has of the DAG."""
     good = {"runs": ["success"] * 6}
     found: list[tuple[str, StatusRecord | str | None, dict[str, object]]] = [
-        ("orders", record("orders", "shop.orders", "shop.orders", holes=True, letters=True, partitions=6), good),
+        (
+            "orders",
+            record("orders", "shop.orders", "shop.orders", holes=True, letters=True, partitions=6),
+            {**good, "replays": REPLAYS},
+        ),
         ("payments", record("payments", "payments", "finance.payments", lag=0), good),
         (
             "clickstream",

@@ -100,7 +100,7 @@ class Site:
             session.add(run)
             session.flush()
             for task, task_state in (tasks or {}).items():
-                _add_task(session, run, task, task_state)
+                add_task(session, run, task, task_state)
             for task, error in (errors or {}).items():
                 XComModel.set("failure", error, dag_id=name, task_id=task, run_id=run_id, session=session)
         return run_id
@@ -327,7 +327,8 @@ def _add_bundle() -> None:
         session.add(bundle)
 
 
-def _add_task(session: Any, run: Any, task: str, state: str) -> None:
+def add_task(session: Any, run: Any, task: str, state: str) -> None:
+    """Add a task of a run."""
     from airflow.models.taskinstance import TaskInstance
     from sqlalchemy import insert
 

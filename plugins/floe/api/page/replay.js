@@ -175,7 +175,7 @@ function rangesOf(text) {
 function zone() {
   const minutes = -new Date().getTimezoneOffset();
   const two = (number) => String(Math.floor(Math.abs(number))).padStart(2, "0");
-  const offset = `UTC${minutes < 0 ? "−" : "+"}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
+  const offset = `UTC${minutes < 0 ? "-" : "+"}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
   const named = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return named && named !== "UTC" ? `${named} (${offset} now)` : "UTC";
 }

@@ -138,7 +138,7 @@ def _doc(connector: Connector) -> str:
             "* Clearing a run and running it again is always safe: it keeps its plan and its identity.",
             "* `dry_run` prints what would be written.",
             "",
-            f"{page_link(connector.name)}. {sink_dag.HELP}",
+            f"{page_link(connector.name)}. {sink_dag.help_text()}",
             "",  # Airflow takes a text that ends in .md for a path
         ]
     )

@@ -20,6 +20,7 @@ from floe.operators.dags.forms import sink_form
 from floe.operators.dags.links import dag_link, page_link
 from floe.operators.dags.markdown import markdown, readable
 from floe.operators.dags.schedule import airflow_schedule, shown_schedule
+from floe.operators.documentation import markdown_link
 from floe.operators.failures import say_failure
 from floe.operators.lookup.callbacks import of_dag
 from floe.operators.plan import PlanOperator
@@ -114,7 +115,10 @@ def sink_dag(connector: Connector) -> DAG:
     return dag
 
 
-HELP = "Error codes are explained in floe's `docs/troubleshooting.md`, terms in `docs/glossary.md`."
+def help_text() -> str:
+    """Say in a DAG's docs where errors and terms are explained."""
+    codes, terms = markdown_link("troubleshooting.md"), markdown_link("glossary.md")
+    return f"Error codes are explained in floe's {codes}, terms in {terms}."
 
 
 def shown(text: str) -> str:
@@ -142,7 +146,7 @@ def _doc(connector: Connector) -> str:
         "Airflow's own backfill is refused: a run reads from the committed offsets on, whatever its date. To read offsets or "
         f"times again, trigger {dag_link(connector.name + REPLAY_SUFFIX)}.",
         "",
-        f"{page_link(connector.name)}. {HELP}",
+        f"{page_link(connector.name)}. {help_text()}",
         *(f"\n⚠ {markdown(warning)}" for warning in connector.warnings[:_SHOWN_WARNINGS]),
         "",  # Airflow takes a text that ends in .md for a path
     ]
