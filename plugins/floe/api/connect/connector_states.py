@@ -12,13 +12,14 @@ from typing import Any, Final
 from sqlalchemy.orm import Session
 
 import floe
-from floe.api.airflow_health import AirflowHealth, airflow_health
+from floe.api.airflow_health import airflow_health
 from floe.api.connect.connector_rows import marks
 from floe.api.connect.known_connectors import KnownConnector
 from floe.api.dag_states import DagState, RunState, dag_states, last_runs
 from floe.api.failures import failures
 from floe.config.secrets.mask import clip
 from floe.config.stored.stored_connector import STOPPED
+from floe.status.airflow_health import AirflowHealth
 
 PAUSED: Final = "PAUSED"
 RUNNING: Final = "RUNNING"

@@ -23,7 +23,7 @@ export function replays({ name: own, replays: found }) {
 }
 
 function what({ asked }) {
-  const kind = asked.dead_letters ? "dead letters" : asked.all ? "everything" : asked.partitions ? `offsets of ${counted(asked.partitions, "partition")}` : asked.from_time || asked.to_time ? `${moment(asked.from_time)} to ${moment(asked.to_time)}` : "what everything would do";
+  const kind = asked.dead_letters ? "dead letters" : asked.all ? "everything" : asked.partitions ? `offsets of ${counted(asked.partitions, "partition")}` : asked.from_time || asked.to_time ? [asked.from_time && `from ${moment(asked.from_time)}`, asked.to_time && `to ${moment(asked.to_time)}`].filter(Boolean).join(" ") : "what everything would do";
   const overlap = asked.overlap && !asked.dead_letters ? `, ${shown(asked.overlap, 20)}` : "";
   return [asked.dry_run && "Preview: ", asked.topic && [name(asked.topic, 120), ": "], kind, overlap];
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -248,6 +249,38 @@ def test_page_says_since_when_runs_fail_while_the_next_one_is_at_work(one: Site)
     one.add_run("one", "success")
     found = one.client("/floe").get("/view/connectors/one").json()
     assert (found["state"], found["dag"]["failing"], found["dag"]["failure"]) == ("ready", None, None)
+
+
+def test_page_lists_replays_with_what_they_read_and_their_error(one: Site) -> None:
+    one.add_dag("one.replay", "floe", "replay", is_paused=True)
+    failed = one.add_run(
+        "one.replay",
+        "failed",
+        {"plan": "failed"},
+        {"plan": "no dead letter"},
+        conf={"dead_letters": True, "topic": "t"},
+    )
+    hostile = {
+        "ranges": {str(i): [0, 1] for i in range(5000)},
+        "topic": "x" * 10_000,
+        "overlap": ["\ud800"],
+        "all": "y",
+    }
+    one.add_run("one.replay", "queued", conf=hostile)
+    one.add_run("one.replay", "running", conf={"ranges": 7, "dry_run": True})
+    found = one.client("/floe").get("/view/connectors/one").json()["replays"]
+    assert (found["paused"], [run["state"] for run in found["runs"]]) == (True, ["running", "queued", "failed"])
+    last = found["runs"][-1]
+    assert (last["run_id"], last["failure"], last["asked"]["dead_letters"]) == (failed, "no dead letter", True)
+    asked = found["runs"][1]["asked"]
+    assert (asked["partitions"], asked["all"], len(asked["topic"]) < 300) == (5000, True, True)
+    assert found["runs"][0]["asked"]["partitions"] == 0 and found["runs"][0]["asked"]["dry_run"]
+    assert len(json.dumps(found)) < 5000
+    assert one.client("/floe", "other").get("/view/connectors/one").json().get("replays") is None
+
+
+def test_connector_without_a_replay_dag_lists_none(one: Site) -> None:
+    assert one.client("/floe").get("/view/connectors/one").json()["replays"] is None
 
 
 def test_failures_beyond_those_looked_at_are_said_to_be_longer(one: Site) -> None:
