@@ -125,6 +125,36 @@ class Site:
             at = session.scalar(select(DagRun.end_date).where(DagRun.dag_id == name, DagRun.run_id == run_id))
             return None if at is None else at.isoformat()
 
+    def add_asset(self, uri: str, *dag_ids: str, alias: str) -> None:
+        """Add an asset that DAGs write, and that an alias stands for, as parsing and a run would."""
+        from airflow.models.asset import AssetAliasModel, AssetModel, TaskOutletAssetReference
+        from airflow.utils.session import create_session
+        from sqlalchemy import select
+
+        with create_session() as session:
+            asset = AssetModel(name=uri, uri=uri, group="asset")
+            known = session.scalar(select(AssetAliasModel).where(AssetAliasModel.name == alias))
+            one = known or AssetAliasModel(name=alias, group="asset")
+            one.assets.append(asset)
+            session.add_all([asset, one])
+            session.flush()
+            for dag_id in dag_ids:
+                session.add(TaskOutletAssetReference(asset_id=asset.id, dag_id=dag_id, task_id="commit"))
+
+    def named_assets(self) -> dict[str, list[str]]:
+        """Return by what each asset is named, DAGs and aliases; without those that nothing names."""
+        from airflow.models.asset import AssetModel
+        from airflow.utils.session import create_session
+        from sqlalchemy import select
+
+        with create_session() as session:
+            assets = session.scalars(select(AssetModel)).all()
+            named = {
+                one.uri: sorted([ref.dag_id for ref in one.producing_tasks] + [alias.name for alias in one.aliases])
+                for one in assets
+            }
+        return {uri: names for uri, names in named.items() if names}
+
     def task_states(self, name: str, run_id: str) -> dict[str, str | None]:
         """Return the states of the tasks of a run."""
         from airflow.models.taskinstance import TaskInstance
@@ -232,6 +262,10 @@ class Site:
             "log",
             "dag_priority_parsing_request",
             "job",
+            "task_outlet_asset_reference",
+            "asset_alias_asset",
+            "asset_alias",
+            "asset",
         )
         with create_session() as session:
             for name in names:

@@ -15,7 +15,7 @@ from airflow.utils.state import DagRunState
 from sqlalchemy import Table, select, update
 from sqlalchemy.orm import Session
 
-from floe.api.connect import audit_log, connector_rows
+from floe.api.connect import asset_rows, audit_log, connector_rows
 from floe.api.connect.answers import ConnectError
 from floe.api.connect.connector_rows import Row
 from floe.api.connect.known_connectors import FOLDER, KnownConnector, known_connectors
@@ -84,6 +84,7 @@ def delete(session: Session, user: BaseUser, known: KnownConnector) -> None:
         )
         raise ConnectError(409, msg)
     connector_rows.remove(session, name, row)
+    asset_rows.forget(session, name, dags)
     # Airflow itself takes two minutes to see that a DAG is gone
     session.execute(update(DagModel).where(DagModel.dag_id.in_(dags)).values(is_stale=True))
     session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=True))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, AssetAlias
 
-from floe.config.names import TABLE_SCHEME, table_uri
+from floe.config.names import ALIAS_PREFIX, TABLE_SCHEME, table_uri
 
 if TYPE_CHECKING:
     from airflow.sdk.types import OutletEventAccessorsProtocol
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from floe.control.announcement import Announcement
     from floe.model.plan import Plan
 
-ALIAS_PREFIX = "floe."
 KEPT = "floe.events."
 """How the names of the Airflow variables begin that keep events of failed commits."""
 
