@@ -45,7 +45,7 @@ function kept(answer, record, replay) {
 function troubles({ name: own, state, dag, problem, record }) {
   const found = [];
   if (state === "broken") found.push(notice("bad", el("p", {}, "The connector file has errors. ", link("Its DAG's docs list them", own), "."), said(dag)));
-  if (dag.failing) found.push(notice("bad", el("p", {}, state === "failed" && "The last run failed. ", failingSince(dag), " ", link("Open the last one", own, dag.failing.run_id), "."), said(dag)));
+  if (dag.failing) found.push(notice("bad", el("p", {}, state === "failed" && "The last run failed. ", failingSince(dag), " ", link("Open the run", own, dag.failing.run_id), "."), said(dag)));
   if (problem) found.push(notice("warn", el("p", {}, name(problem, 600))));
   if (!record) return found;
   const { status } = record;
