@@ -193,6 +193,16 @@ def test_replays_are_listed_with_state_and_error(server: ApiServer, sign_in: Sig
     assert "waits for the scheduler, or a free place: 4 run at once" in rows[0] and "offsets of 1 partition" in rows[0]
     assert "dead letters" in rows[1] and "failed" in rows[1] and "column 'total' is required" in rows[1]
     assert "Preview:" in rows[2] and "ended" in rows[2] and "replace" in rows[3]
+    path = "**/floe/view/connectors/orders"
+
+    def drop_waiting(route: Any) -> None:
+        answer = route.fetch().json()
+        known = answer["replays"]
+        route.fulfill(json={**answer, "replays": {**known, "runs": known["runs"][1:]}})
+
+    page.route(path, drop_waiting)
+    open_page(page, server, "#/connectors/orders")
+    assert page.locator(".notice.warn").first.inner_text().startswith("The last redrive failed, ")
     other = sign_in("other")
     open_page(other, server, "#/connectors/payments")
     assert other.get_by_role("heading", name="Replays").count() == 0

@@ -42,10 +42,15 @@ function kept(answer, record, replay) {
   ];
 }
 
-function troubles({ name: own, state, dag, problem, record }) {
+function troubles({ name: own, state, dag, problem, record, replays: known }) {
   const found = [];
   if (state === "broken") found.push(notice("bad", el("p", {}, "The connector file has errors. ", link("Its DAG's docs list them", own), "."), said(dag)));
   if (dag.failing) found.push(notice("bad", el("p", {}, state === "failed" && "The last run failed. ", failingSince(dag), " ", link("Open the run", own, dag.failing.run_id), "."), said(dag)));
+  const last = known?.runs.find((run) => !run.asked.dry_run);
+  if (last?.state === "failed") {
+    const kind = last.asked.dead_letters ? "redrive" : "replay";
+    found.push(notice("warn", el("p", {}, `The last ${kind} failed, `, when(last.ended ?? last.run_after), ". ", link("Open its run", own + ".replay", last.run_id), "."), last.failure && el("p", {}, name(last.failure, 2000))));
+  }
   if (problem) found.push(notice("warn", el("p", {}, name(problem, 600))));
   if (!record) return found;
   const { status } = record;
