@@ -78,7 +78,7 @@ def _connector(session: Any, fields: dict[str, Any]) -> None:
     dag.description = fields.get("description", dag.description)
     dag.is_paused, dag.is_stale = fields.get("paused", False), False
     now = datetime.fromisoformat(fields["now"])
-    dag.next_dagrun_create_after = now + timedelta(seconds=75)
+    dag.next_dagrun_create_after = now + timedelta(seconds=375)
     session.flush()
     runs: list[dict[str, Any]] = fields.get("runs", [])
     for index, state in enumerate(runs):
