@@ -223,6 +223,8 @@ class Local:
             state = f"runs at {part.address} (pid {process.pid})" if process and part.service.running else "is down"
             say(f"{part.name:8} {state}")
         if self.airflow.running:
+            for text in self.airflow.dead_parts():
+                say(f"Problem  {text}")
             say(f"Login    {USER} / {self.airflow.password()}")
         say(f"Catalog  {self.settings.catalog_uri}")
         if self.has_store:

@@ -27,6 +27,7 @@ READY_WITHIN = 180.0
 STOPPED_WITHIN = 1.5
 """Seconds after SIGINT, and again after SIGTERM: its API server waits for open connections, and a triggerer may miss one."""
 _IN_USE = "address already in use"
+_PARTS = {"scheduler": "scheduler", "dag_processor": "DAG processor", "triggerer": "triggerer"}
 _COMPONENTS = 3  # of scheduler, DAG processor, API server and triggerer; seen together, they have all been started
 
 # The log servers of scheduler and triggerer listen on all interfaces, and they are not needed where the API server
@@ -91,6 +92,19 @@ class Airflow(RecordedService):
         if process is not None:
             processes.stop(process, signal.SIGINT, STOPPED_WITHIN, STOPPED_WITHIN)
             self.record.unlink(missing_ok=True)
+
+    def dead_parts(self) -> list[str]:
+        """Say which of its parts are not alive, though it runs: its processes go one by one."""
+        try:
+            health = self.rest.health()
+            found = [(part, health[part]["status"], health[part][f"latest_{part}_heartbeat"]) for part in _PARTS]
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            return [f"Airflow's API does not say whether its scheduler is alive: {error}"]
+        return [
+            f"Airflow's {_PARTS[part]} is not alive, its last heartbeat: {heartbeat or 'none'}"
+            for part, status, heartbeat in found
+            if status != "healthy"
+        ]
 
     def environment(self) -> dict[str, str]:
         """Return the environment for Airflow and for its command line."""

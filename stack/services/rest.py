@@ -43,6 +43,10 @@ class Rest:
         except (OSError, ValueError):
             return False
 
+    def health(self) -> Json:
+        """Return the health of Airflow's parts, as it answers without a login. Raises OSError, ValueError."""
+        return self._send("GET", "/api/v2/monitor/health", None, {})
+
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, tries: int = 3) -> Json:
         """Call the API; raises StackError with the method, the path and the API's own message.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -93,6 +94,7 @@ def test_list_says_what_needs_attention_first(server: ApiServer, sign_in: SignIn
     open_page(page, server)
     first = texts(page, "tbody th a")[:2]
     assert first == ["returns", "refunds"]
+    assert texts(page, "tbody th a")[2] == "sessions"
     page.locator("#filter-state").select_option("paused")
     assert texts(page, "tbody th a") == ["inventory"]
     page.locator("#filter-state").select_option("all")
@@ -134,6 +136,101 @@ def test_error_of_the_last_run_is_shown_as_text(server: ApiServer, sign_in: Sign
     open_page(page, server, "#/connectors/refunds")
     said = page.locator(".notice.bad", has_text="The last run failed.").inner_text()
     assert SCRIPT in said and "See FLOE-501." in said
+
+
+def test_failing_connector_says_since_when_while_a_run_is_at_work(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server, "#/connectors/sessions")
+    assert page.locator("h1 .badge").first.inner_text() == "Failing"
+    said = page.locator(".notice.bad").first.inner_text()
+    assert said.startswith("Failing since 20") and "2 runs." in said
+
+
+def test_dead_scheduler_is_said_in_both_views(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    text = "Airflow's scheduler is not alive: it sent its last heartbeat at 2026-01-01T00:00:00+00:00"
+
+    def kill(route: Any) -> None:
+        answer = route.fetch().json()
+        changed = {"state": "stalled"} if "connectors" not in answer else {}
+        route.fulfill(json={**answer, **changed, "airflow": [text]})
+
+    page.route("**/floe/view/**", kill)
+    for view in ("#/", "#/connectors/payments"):
+        open_page(page, server, view)
+        assert text in page.locator(".notice.bad").first.inner_text()
+    assert page.locator("h1 .badge").first.inner_text() == "No scheduler"
+
+
+def test_rolled_back_table_is_no_table_without_holes(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server, "#/connectors/shipments")
+    said = page.locator("main").inner_text()
+    assert page.locator("h1 .badge").first.inner_text() == "Problems"
+    assert "No holes" not in said and "may claim what is not there" in said
+    assert "stock.shipments: table 'stock.shipments' was rolled back" in page.locator(".notice.bad").first.inner_text()
+
+
+def test_nobody_is_blamed_who_was_not_asked(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    path = "**/floe/view/connectors/payments"
+
+    def broken(route: Any) -> None:
+        answer = route.fetch().json()
+        status = {**answer["record"]["status"], "partitions": None, "tables": None, "problems": ["a.json is broken: ["]}
+        route.fulfill(json={**answer, "state": "broken", "record": {**answer["record"], "status": status}})
+
+    page.route(path, broken)
+    open_page(page, server, "#/connectors/payments")
+    said = page.locator("main").inner_text()
+    assert "did not answer" not in said and said.count("They are not known: the problems above say why.") == 2
+
+
+def test_replays_are_listed_with_state_and_error(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server, "#/connectors/orders")
+    rows = [" ".join(row.split()) for row in texts(page, "[aria-label=Replays] tbody tr")]
+    assert "waits for the scheduler, or a free place: 4 run at once" in rows[0] and "offsets of 1 partition" in rows[0]
+    assert "dead letters" in rows[1] and "failed" in rows[1] and "column 'total' is required" in rows[1]
+    assert "Preview:" in rows[2] and "ended" in rows[2] and "replace" in rows[3]
+    path = "**/floe/view/connectors/orders"
+
+    def drop_waiting(route: Any) -> None:
+        answer = route.fetch().json()
+        known = answer["replays"]
+        route.fulfill(json={**answer, "replays": {**known, "runs": known["runs"][1:]}})
+
+    page.route(path, drop_waiting)
+    open_page(page, server, "#/connectors/orders")
+    assert page.locator(".notice.warn").first.inner_text().startswith("The last redrive failed, ")
+    other = sign_in("other")
+    open_page(other, server, "#/connectors/payments")
+    assert other.get_by_role("heading", name="Replays").count() == 0
+
+
+def test_rows_of_a_table_and_of_its_last_commit_are_told_apart(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server, "#/connectors/orders")
+    summary = page.locator("summary", has_text="branch main").first.inner_text()
+    assert "4,812,004 rows in all; last commit " in summary and ": +9,120 rows" in summary
+    assert page.locator(".facts").inner_text().count("–") == 0, "the dead-letter table has no valid-through time"
+    letters = texts(page, "summary:has-text('NotJson')")
+    assert "before a table was chosen, stage decode" in letters[0]
+
+
+@pytest.mark.parametrize("minutes", [-3, 75])
+def test_run_that_is_due_is_not_in_the_past(server: ApiServer, sign_in: SignIn, minutes: int) -> None:
+    page = sign_in()
+    at = (datetime.now(UTC) + timedelta(minutes=minutes)).isoformat()
+
+    def move(route: Any) -> None:
+        answer = route.fetch().json()
+        route.fulfill(json={**answer, "dag": {**answer["dag"], "next_run": at}})
+
+    page.route("**/floe/view/connectors/payments", move)
+    open_page(page, server, "#/connectors/payments")
+    said = page.locator(".facts > div", has_text="Next run").inner_text()
+    assert ("due" in said, "ago" in said, "in 1 h" in said) == (minutes < 0, False, minutes > 0)
 
 
 def test_focus_returns_to_the_button_that_is_drawn_again(server: ApiServer, sign_in: SignIn) -> None:
@@ -185,6 +282,9 @@ def test_offsets_behind_the_last_row_are_a_hole_where_behind(server: ApiServer, 
         open_page(page, server, f"#/connectors/{name}")
         found[name] = (page.locator("rect.hole").count(), page.locator("rect.since").count())
     assert found == {"refunds": (1, 0), "inventory": (0, 4), "payments": (0, 0)}
+    open_page(page, server, "#/connectors/inventory")
+    assert page.locator("rect.later").count() == 4
+    assert "read after the ledger was looked up" in str(page.locator(".bar svg").first.get_attribute("aria-label"))
 
 
 def test_link_of_a_run_opens_the_filled_replay_form(server: ApiServer, sign_in: SignIn) -> None:
@@ -254,6 +354,55 @@ def test_run_now_queues_a_run_in_airflow(server: ApiServer, sign_in: SignIn) -> 
     assert any(
         quote(run["dag_run_id"]) in str(link.get_attribute("href")) for run in runs if run["run_type"] == "manual"
     )
+
+
+def test_run_now_has_a_limit_keys_and_a_preview(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server, "#/connectors/orders")
+    run = "**/api/v2/dags/orders/dagRuns/"
+    one = {"partition": "orders-0", "range": [100, 250], "read": 150, "kind": "live", "tables": SCRIPT}
+    plan = {"read": 150, "slices": 1, "partitions": [one], "more": 0}
+    page.route(f"{run}*", lambda route: route.fulfill(json={"state": "success"}))
+    page.route(f"{run}*/taskInstances/plan/xcomEntries/**", lambda route: route.fulfill(json={"value": plan}))
+    page.locator("#act-run").click()
+    for field, text, problem in (
+        ("#run-config", "{", "The connector keys are no JSON"),
+        ("#run-config", "[1]", "no JSON object"),
+        ("#max-records", "0", "give a whole number from 1 on"),
+    ):
+        page.locator(field).fill(text)
+        page.get_by_role("button", name="Run now", exact=True).click()
+        page.get_by_text(problem).first.wait_for()
+        page.locator(field).fill("")
+    page.locator("#max-records").fill("500")
+    page.locator("#run-config").fill('{"tasks.max": 2}')
+    page.locator("#preview").click()
+    page.get_by_text("150 offsets would be read, in 1 slice.").wait_for()
+    assert SCRIPT in page.locator("dialog tbody tr").inner_text()
+    page.get_by_role("button", name="Run now", exact=True).click()
+    page.get_by_text("The run is queued.").first.wait_for()
+    with server.client("user") as client:
+        runs = client.get("/api/v2/dags/orders/dagRuns?order_by=id").json()["dag_runs"]
+    own = {"max_records": 500, "config": {"tasks.max": 2}}
+    assert [one["conf"] for one in runs][-2:] == [{**own, "dry_run": True}, own]
+
+
+def test_paused_connector_has_no_preview_that_would_start_a_run(server: ApiServer, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_page(page, server, "#/connectors/inventory")
+    page.locator("#act-run").click()
+    assert page.locator("#preview").count() == 0
+    assert "a run of its schedule begins too" in page.locator("dialog").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("zone", "shown"),
+    [("Asia/Kolkata", "(UTC+05:30 now)"), ("UTC", "in the time zone UTC"), ("America/Lima", "(UTC-05:00")],
+)
+def test_times_of_a_replay_have_their_time_zone(server: ApiServer, sign_in: SignIn, zone: str, shown: str) -> None:
+    page = sign_in(timezone_id=zone)
+    open_page(page, server, "#/connectors/orders/replay")
+    assert shown in page.locator("legend", has_text="time window").inner_text()
 
 
 def test_preview_is_a_dry_run_and_comes_before_the_replay(server: ApiServer, sign_in: SignIn) -> None:

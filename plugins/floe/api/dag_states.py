@@ -1,10 +1,11 @@
-"""What Airflow's database knows of connectors' DAGs: paused or not, the next run, the last one."""
+"""What Airflow's database knows of connectors' DAGs: paused or not, the next run, the last one, since when runs fail."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from airflow.models.dag import DagModel, DagTag
@@ -13,6 +14,7 @@ from sqlalchemy import exists, func, select, union_all
 from sqlalchemy.orm import Session, aliased
 
 from floe.config.names import REPLAY_SUFFIX
+from floe.config.secrets.mask import clip
 
 TAG, BROKEN = "floe", "broken"
 SINK = (BROKEN, "sink")
@@ -28,10 +30,18 @@ _COLUMNS = (
     DagRun.start_date,
     DagRun.end_date,
 )
+_ENDED = frozenset({"success", "failed"})
 _LOOKS = ("dry_run", "diagnose")
 """Parameters of runs that only look."""
 
+_ASKED_TEXTS = ("topic", "from_time", "to_time", "overlap")
+_ASKED_FLAGS = ("dead_letters", "all", "dry_run")
+"""Parameters of replays that are shown."""
+
+_REPLAYS = 10
 _FEW = 20
+_TOGETHER = 100
+"""DAGs whose few newest runs one query asks for: SQLite takes 500 parts at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +59,24 @@ class RunState:
 
 
 @dataclass(frozen=True, slots=True)
+class Failing:
+    """A DAG whose last runs that ended have failed. ``since``: when the first of them ended; ``run_id``: of the last one.
+
+    ``is_longer``: runs that are older, and were not looked at, may have failed too.
+    """
+
+    since: datetime
+    runs: int
+    run_id: str
+    is_longer: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: _text(getattr(self, name)) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
 class DagState:
-    """One connector's DAG. ``is_broken``: the connector's file has errors; ``failure``: why the last run failed."""
+    """One connector's DAG. ``is_broken``: the connector's file has errors; ``failure``: why the last run failed that did."""
 
     dag_id: str
     is_paused: bool
@@ -58,6 +84,7 @@ class DagState:
     description: str | None
     next_run: datetime | None
     run: RunState | None = None
+    failing: Failing | None = None
     failure: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -67,8 +94,53 @@ class DagState:
             "description": self.description,
             "next_run": _text(self.next_run),
             "run": None if self.run is None else self.run.to_json(),
+            "failing": None if self.failing is None else self.failing.to_json(),
             "failure": self.failure,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRun:
+    """A run of a replay DAG. ``asked``: what it is to read, of its parameters; ``failure``: why it failed."""
+
+    run: RunState
+    asked: Mapping[str, Any]
+    failure: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.run.to_json(), "asked": dict(self.asked), "failure": self.failure}
+
+
+@dataclass(frozen=True, slots=True)
+class Replays:
+    """The last runs of a replay DAG, the newest first. ``most``: how many run at once."""
+
+    is_paused: bool
+    most: int
+    runs: tuple[ReplayRun, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"paused": self.is_paused, "most": self.most, "runs": [one.to_json() for one in self.runs]}
+
+
+def replays(session: Session, dag_id: str) -> Replays | None:
+    """Return the last runs of a replay DAG, without their errors; None where there is no such DAG."""
+    query = select(DagModel.is_paused, DagModel.max_active_runs).where(DagModel.dag_id == dag_id, ~DagModel.is_stale)
+    dag = session.execute(query).first()
+    if dag is None:
+        return None
+    newest = select(*_COLUMNS).where(DagRun.dag_id == dag_id).order_by(DagRun.run_after.desc()).limit(_REPLAYS)
+    runs = tuple(ReplayRun(RunState(*fields), _asked(conf)) for _, conf, *fields in session.execute(newest))
+    return Replays(bool(dag.is_paused), dag.max_active_runs or 1, runs)
+
+
+def _asked(conf: object) -> dict[str, Any]:
+    """Return what a replay is to read, in small. Whoever triggers a run gives any JSON."""
+    given = conf if isinstance(conf, dict) else {}
+    texts = {name: clip(str(given[name]), 200) if given.get(name) else None for name in _ASKED_TEXTS}
+    flags = {name: bool(given.get(name)) for name in _ASKED_FLAGS}
+    ranges = given.get("ranges")
+    return {**texts, **flags, "partitions": len(ranges) if isinstance(ranges, dict) else 0}
 
 
 def dag_states(session: Session, dag_id: str | None = None) -> dict[str, DagState]:
@@ -116,17 +188,39 @@ def last_runs(session: Session, dag_ids: Collection[str]) -> dict[str, RunState]
     return found if not only_looked else {**found, **_before_looks(session, only_looked)}
 
 
+def failing_runs(session: Session, runs: Mapping[str, RunState]) -> dict[str, Failing]:
+    """Return the DAGs whose last runs that ended have failed, of those whose last run, as given, failed or is active."""
+    asked = [dag_id for dag_id, run in runs.items() if run.state != "success"]
+    found: dict[str, Failing] = {}
+    for dag_id, some in _newest_runs(session, asked).items():
+        ended = [run for run in some if run.ended is not None or run.state in _ENDED]
+        failed = list(takewhile(lambda run: run.state == "failed", ended))
+        if failed:
+            first = failed[-1]
+            is_longer = len(failed) == len(ended) and len(some) >= _FEW
+            found[dag_id] = Failing(first.ended or first.run_after, len(failed), failed[0].run_id, is_longer)
+    return found
+
+
 def _before_looks(session: Session, dag_ids: Collection[str]) -> dict[str, RunState]:
     """Return the newest run of each DAG that is no dry run or diagnosis, of its last few."""
-    order = func.row_number().over(partition_by=DagRun.dag_id, order_by=DagRun.run_after.desc()).label("place")
-    newest = select(*_COLUMNS, order).where(DagRun.dag_id.in_(dag_ids)).subquery()
-    query = select(*(newest.c[one.key] for one in _COLUMNS)).where(newest.c.place <= _FEW).order_by(newest.c.place)
-    found: dict[str, RunState] = {}
-    for dag_id, conf, *fields in session.execute(query):
-        run = RunState(*fields)
-        if dag_id not in found and not _only_looked(run, conf):
-            found[dag_id] = run
-    return found
+    return {dag_id: runs[0] for dag_id, runs in _newest_runs(session, dag_ids).items() if runs}
+
+
+def _newest_runs(session: Session, dag_ids: Collection[str]) -> dict[str, list[RunState]]:
+    """Return the last few runs of each DAG, the newest first, without dry runs and diagnoses that have ended."""
+    found: dict[str, list[RunState]] = {}
+    ids = list(dag_ids)
+    for start in range(0, len(ids), _TOGETHER):
+        parts = [
+            select(*_COLUMNS).where(DagRun.dag_id == dag_id).order_by(DagRun.run_after.desc()).limit(_FEW).subquery()
+            for dag_id in ids[start : start + _TOGETHER]
+        ]
+        for dag_id, conf, *fields in session.execute(union_all(*(select(part) for part in parts))):
+            run = RunState(*fields)
+            if not _only_looked(run, conf):
+                found.setdefault(dag_id, []).append(run)
+    return {dag_id: sorted(runs, key=lambda one: one.run_after, reverse=True) for dag_id, runs in found.items()}
 
 
 def _only_looked(run: RunState, conf: object) -> bool:

@@ -15,15 +15,27 @@ ACTIVE = frozenset({"queued", "running"})
 NOTHING_KEPT = "no status is kept yet: the DAG floe.status collects it every minute, and each run at its end"
 
 
-def state(dag: DagState) -> str:
-    """Say how a connector is, in one word: what needs a person comes first."""
+def state(dag: DagState, *, has_scheduler: bool = True, has_problems: bool = False) -> str:
+    """Say how a connector is, in one word: what needs a person comes first.
+
+    ``failing``: a run is active, and the last ones that ended have failed. ``stalled``: Airflow's scheduler is not alive.
+    ``problems``: no run failed yet of what the status found, such as a table that was rolled back.
+    """
     if dag.is_broken:
         return "broken"
-    if dag.run is not None and dag.run.state in ACTIVE:
-        return "running"
     if dag.run is not None and dag.run.state == "failed":
         return "failed"
-    return "paused" if dag.is_paused else "ready"
+    if dag.is_paused and not _is_active(dag):
+        return "paused"
+    if not has_scheduler:
+        return "stalled"
+    if _is_active(dag):
+        return "running" if dag.failing is None else "failing"
+    return "problems" if has_problems else "ready"
+
+
+def _is_active(dag: DagState) -> bool:
+    return dag.run is not None and dag.run.state in ACTIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +56,25 @@ def brief(kept: KeptStatus) -> Brief:
     return Brief(None, kept.problem) if record is None else Brief(_sums(record), None, _measured(record))
 
 
-def line(dag: DagState, summary: Brief | None) -> dict[str, Any]:
+def line(dag: DagState, summary: Brief | None, *, has_scheduler: bool = True) -> dict[str, Any]:
     """Return the connector's line in the list of all connectors."""
     known = summary or Brief(None, NOTHING_KEPT)
-    fields = {"name": dag.dag_id, "state": state(dag), "dag": dag.to_json()}
+    has_problems = known.status is not None and bool(known.status["problems"])
+    its = state(dag, has_scheduler=has_scheduler, has_problems=has_problems)
+    fields = {"name": dag.dag_id, "state": its, "dag": dag.to_json()}
     return {**fields, "problem": known.problem, "status": known.status}
 
 
-def whole(dag: DagState, kept: KeptStatus | None, rights: Mapping[str, bool]) -> dict[str, Any]:
+def whole(
+    dag: DagState, kept: KeptStatus | None, rights: Mapping[str, bool], *, has_scheduler: bool = True
+) -> dict[str, Any]:
     """Return all that is kept of a connector. Bytes of records are in it only for those who may see them."""
     record = None if kept is None else kept.record
     if record is not None and not rights["records"]:
         record = _without_samples(record)
     return {
         "name": dag.dag_id,
-        "state": state(dag),
+        "state": state(dag, has_scheduler=has_scheduler, has_problems=record is not None and bool(_problems(record))),
         "dag": dag.to_json(),
         "may": dict(rights),
         "problem": NOTHING_KEPT if kept is None else kept.problem,
@@ -69,7 +85,7 @@ def whole(dag: DagState, kept: KeptStatus | None, rights: Mapping[str, bool]) ->
 def _sums(record: StatusRecord) -> dict[str, Any]:
     status = record.status
     tables = status.tables or ()
-    valid = [table.valid_through for table in tables]
+    valid = [table.valid_through for table in tables if not table.is_dead_letters]
     committed = [table.committed_at for table in tables if table.committed_at]
     letters, freshness = record.dead_letters, record.freshness
     late = freshness.late if freshness is not None else ()

@@ -1,11 +1,12 @@
 """What the page asks for: all connectors, and one of them. Only those whose DAG the caller may read are there.
 
-Two queries for the DAGs, one for what is kept of connectors, two for failed runs; neither Kafka nor a catalog is asked.
+Two queries for the DAGs, one for what is kept of connectors, three for failed runs; neither Kafka nor a catalog is asked.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,11 +15,13 @@ from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, HTTPException, Response, status
 
 from floe.api import permissions, summaries
+from floe.api.airflow_health import airflow_health
 from floe.api.briefs import briefs
-from floe.api.dag_states import DagState, dag_states, last_runs
+from floe.api.dag_states import DagState, Replays, dag_states, failing_runs, last_runs, replays
 from floe.api.failures import failures
 from floe.api.identity import Caller
 from floe.api.records import kept_status
+from floe.config.names import REPLAY_SUFFIX
 from floe.config.secrets.mask import clip
 
 router = APIRouter(prefix="/view")
@@ -31,9 +34,9 @@ _SHOWN = 2000
 def connectors(user: Caller, session: SessionDep) -> Response:
     """Answer a line for each connector, by name."""
     dags = _with_runs(session, user, dag_states(session))
-    known = briefs(session, dags)
-    lines = [summaries.line(dags[name], known.get(name)) for name in sorted(dags)]
-    return _json({"connectors": lines})
+    known, health = briefs(session, dags), airflow_health()
+    lines = [summaries.line(dags[name], known.get(name), has_scheduler=health.has_scheduler) for name in sorted(dags)]
+    return _json({"airflow": health.to_json(), "connectors": lines})
 
 
 @router.get("/connectors/{name}")
@@ -42,8 +45,11 @@ def connector(name: str, user: Caller, session: SessionDep) -> Response:
     dag = _with_runs(session, user, dag_states(session, name)).get(name)
     if dag is None:
         raise HTTPException(status.HTTP_404_NOT_FOUND, "There is no such connector, or you may not read its DAG")
-    kept = kept_status(session, [name]).get(name)
-    return _json(summaries.whole(dag, kept, permissions.rights(user, name, session)))
+    kept, health = kept_status(session, [name]).get(name), airflow_health()
+    rights = permissions.rights(user, name, session)
+    found = summaries.whole(dag, kept, rights, has_scheduler=health.has_scheduler)
+    known = _replays(session, user, name + REPLAY_SUFFIX)
+    return _json({"airflow": health.to_json(), "replays": known and known.to_json(), **found})
 
 
 def _with_runs(session: SessionDep, user: Caller, dags: dict[str, DagState]) -> dict[str, DagState]:
@@ -53,13 +59,31 @@ def _with_runs(session: SessionDep, user: Caller, dags: dict[str, DagState]) -> 
     """
     allowed = permissions.readable(user, dags, session)
     runs = last_runs(session, allowed)
-    failed = {name: run.run_id for name, run in runs.items() if run.state == "failed"}
+    failing = failing_runs(session, runs)
+    errors = _errors(session, user, {name: one.run_id for name, one in failing.items()})
+    return {
+        name: replace(dags[name], run=runs.get(name), failing=failing.get(name), failure=errors.get(name))
+        for name in allowed
+    }
+
+
+def _replays(session: SessionDep, user: Caller, dag_id: str) -> Replays | None:
+    """Return the last replays of a connector; None where the user may not read their DAG."""
+    found = replays(session, dag_id) if dag_id in permissions.readable(user, [dag_id], session) else None
+    if found is None:
+        return None
+    failed = [one.run.run_id for one in found.runs if one.run.state == "failed"]
+    errors = {run_id: _errors(session, user, {dag_id: run_id}).get(dag_id) for run_id in failed}
+    return replace(found, runs=tuple(replace(one, failure=errors.get(one.run.run_id)) for one in found.runs))
+
+
+def _errors(session: SessionDep, user: Caller, failed: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the first error of failed runs by DAG, of those whose logs the user may read."""
     shown = permissions.with_records(user, failed, session)
-    errors = {
+    return {
         name: next((clip(error, _SHOWN) for _, error in tasks if error), None)
         for name, tasks in failures(session, {name: failed[name] for name in shown}).items()
     }
-    return {name: replace(dags[name], run=runs.get(name), failure=errors.get(name)) for name in allowed}
 
 
 def _json(content: dict[str, Any]) -> Response:

@@ -56,6 +56,23 @@ def variable(name: str, _: str = "") -> str | None:
     return found
 
 
+def dead_parts() -> tuple[str, ...]:
+    """Say which parts of Airflow's are not alive; nothing where there is no Airflow to ask."""
+    if importlib.util.find_spec("airflow") is None or not is_configured(os.environ):
+        return ()
+    from floe.status.airflow_health import AirflowHealth
+
+    os.environ[_CONTEXT] = "server"
+    try:
+        from airflow.api.common.airflow_health import get_airflow_health
+
+        answer = get_airflow_health()
+    except Exception as error:  # noqa: BLE001 - whatever keeps Airflow from being asked; it is named
+        why = hide(f"{type(error).__name__}: {error}").partition(chr(10))[0][:300]
+        return (f"whether Airflow's scheduler is alive was not looked up: {why}",)
+    return AirflowHealth.of(answer).texts
+
+
 def is_configured(environ: Mapping[str, str]) -> bool:
     """Whether there is an Airflow to ask: importing one that is not configured makes a new home folder."""
     home = Path(environ.get("AIRFLOW_HOME") or "~/airflow").expanduser()

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from floe.cli.airflow_lookup import dead_parts
 from floe.cli.connectors import find_connectors
 from floe.cli.output import print_json, print_line
 from floe.cli.status_text import status_lines
@@ -32,15 +33,24 @@ def run(options: argparse.Namespace) -> int:
 def _show(files: Sequence[ConnectorFile], options: argparse.Namespace) -> int:
     from floe.status.model import ConnectorStatus
 
+    dead = dead_parts()
     found = [_status(file, options) for file in files]
     if options.json:
-        print_json([one.to_json() if isinstance(one, ConnectorStatus) else one for one in found])
+        print_json([_with_problems(one, dead) for one in found])
     else:
+        for text in dead:
+            print_line(f"problem: {text}")
         for one in found:
             lines = status_lines(one) if isinstance(one, ConnectorStatus) else _broken_lines(one)
             for line in lines:
                 print_line(line)
-    return 1 if not files or any(_has_problem(one) for one in found) else 0
+    return 1 if not files or dead or any(_has_problem(one) for one in found) else 0
+
+
+def _with_problems(one: Any, more: tuple[str, ...]) -> Any:
+    """Return a status, or what is known of a broken file, as JSON, with the problems that all connectors have."""
+    fields = one if isinstance(one, dict) else one.to_json()
+    return {**fields, "problems": [*more, *fields["problems"]]}
 
 
 def _broken_lines(one: dict[str, Any]) -> Iterator[str]:

@@ -66,6 +66,8 @@ def _facts(table: TableStatus, now: datetime) -> Iterator[str]:
     yield f"last commit {_age(table.committed_at, now)}" if table.committed_at else "no commit of this connector"
     if table.valid_through:
         yield f"complete up to {_time(table.valid_through)}"
+    if table.rows is not None:
+        yield f"{counted(table.rows, 'row')} in all"
     if table.open_dead_letters is not None:
         yield counted(table.open_dead_letters, "open dead letter")
 

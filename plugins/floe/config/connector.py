@@ -94,7 +94,7 @@ class Connector:
     @property
     def destination(self) -> str:
         """Where it writes, for people."""
-        return ", ".join(self.tables) if self.tables else f"tables named {self.routing.template}"
+        return ", ".join(self.tables) or self.routing.tables_text
 
     def table(self, name: str) -> TableSettings:
         """Return the connector's settings of one table."""

@@ -12,6 +12,8 @@ REPLAY_SUFFIX = ".replay"
 STATUS_DAG = "floe.status"
 """The id of floe's own DAG, which no connector may have."""
 TABLE_SCHEME = "iceberg://"
+ALIAS_PREFIX = "floe."
+"""Before the name of a connector, in the name of the alias of all its assets."""
 
 _DAG_ID_CHARACTERS = 250
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")

@@ -32,6 +32,7 @@ MAX_ITEMS = 5
 _NO_VALUE = "The error above tells no more"
 _NO_ADVICE = "Clear this task to run it again; the error above has the whole text."
 _FINAL = "Correct what is named above. Then clear this task, or trigger the DAG again."
+_OF_PARAMS = "Trigger the DAG again with other parameters: this run keeps its own, so clearing it does not help."
 
 
 class Brief(NamedTuple):
@@ -42,10 +43,11 @@ class Brief(NamedTuple):
     next_step: str
 
     @classmethod
-    def of(cls, message: str, *, is_final: bool = False) -> Brief:
+    def of(cls, message: str, *, is_final: bool = False, is_of_params: bool = False) -> Brief:
         """Take a message apart: ``what: the value. What state it left. What to do next.``
 
-        ``is_final``: the same try would fail again, which counts where the message does not say what to do.
+        ``is_final``: the same try would fail again, which counts where the message does not say what to do; ``is_of_params``:
+        by what the run was triggered with.
         """
         first, *rest = _SENTENCE.split(readable(message).strip(" :"))
         what, _, detail = first.partition(": ")
@@ -56,21 +58,23 @@ class Brief(NamedTuple):
         quoted = _QUOTED.search(what)
         # a name that is shown already says less than what happened to the records
         value = detail or " ".join(states) or (quoted[0] if quoted else _NO_VALUE)
-        return cls(what.rstrip("."), value.rstrip("."), advice or (_FINAL if is_final else _NO_ADVICE))
+        otherwise = _OF_PARAMS if is_of_params else _FINAL if is_final else _NO_ADVICE
+        return cls(what.rstrip("."), value.rstrip("."), advice or otherwise)
 
     def lines(self) -> tuple[list[str], ...]:
         """Return the lines of each part, of at most ``WIDTH`` characters."""
         return tuple(_wrapped(text, most) for text, most in zip(self, MOST_LINES, strict=True))
 
 
-def short_lines(message: str, *, is_final: bool = False) -> tuple[str, ...]:
+def short_lines(message: str, *, is_final: bool = False, is_of_params: bool = False) -> tuple[str, ...]:
     """Return the lines of a message: of a :class:`Brief`, with the items of a list in the place of the value."""
     head, *items = _ITEM.split(message)
     if not items:
-        what, value, next_step = Brief.of(message, is_final=is_final).lines()
+        what, value, next_step = Brief.of(message, is_final=is_final, is_of_params=is_of_params).lines()
         return (*what, *value, *next_step)
     items[-1], _, rest = items[-1].partition("\n\n")
-    what, _, next_step = Brief.of(f"{head.strip(' :')}. {rest}", is_final=is_final).lines()
+    brief = Brief.of(f"{head.strip(' :')}. {rest}", is_final=is_final, is_of_params=is_of_params)
+    what, _, next_step = brief.lines()
     listed = [line for item in items[:MAX_ITEMS] for line in _wrapped(f"* {readable(item)}", 1)]
     more = [f"… and {len(items) - MAX_ITEMS} more, above"] if len(items) > MAX_ITEMS else []
     return (*what, *listed, *more, *next_step)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from floe.config.secrets.mask import clip, hide, learn, learn_environment, short_in_environment, short_secret, too_short
 from floe.exceptions import FloeError, Terminal, with_code, without_code
 from floe.operators.brief import short_lines
+from floe.operators.documentation import explained, linked
 from floe.operators.exceptions import TaskFailed
 from floe.operators.log_mask import mask_logs
 from floe.operators.spark.job_folder import remove_abandoned
@@ -24,6 +25,22 @@ log = logging.getLogger(__name__)
 
 FAILURE_KEY = "failure"
 """The XCom in which a failed task leaves its error."""
+
+OF_PARAMS = frozenset(
+    (
+        "FLOE-104",
+        "FLOE-106",
+        "FLOE-112",
+        "FLOE-301",
+        "FLOE-302",
+        "FLOE-303",
+        "FLOE-304",
+        "FLOE-305",
+        "FLOE-306",
+        "FLOE-307",
+    )
+)
+"""Codes of errors that are in a run's parameters. A run keeps them: it fails again, however often it is cleared."""
 
 MAX_CHARACTERS = 2000
 """Of an error that is handed from task to task."""
@@ -93,10 +110,10 @@ def say_failure(context: Context) -> None:
     message, code = without_code(hide(str(error)))
     text = message if isinstance(error, FloeError) else f"{type(error).__name__}: {message}"
     log.info("::endgroup::")
-    for line in short_lines(text, is_final=isinstance(error, Terminal)):
-        log.error("%s", line)
+    for line in short_lines(text, is_final=isinstance(error, Terminal), is_of_params=code in OF_PARAMS):
+        log.error("%s", linked(line))
     if code is not None:
-        log.error("See %s in docs/troubleshooting.md.", code)
+        log.error("%s", explained(code))
 
 
 def leave_failure(context: Context, error: Exception) -> None:

@@ -50,6 +50,7 @@ class PlanOperator(BaseOperator):
         from floe.kafka.access import left_out
         from floe.model.decisions import Decisions
         from floe.planning.live_plan import draft_plan, open_plan
+        from floe.status.plan_report import preview_json
 
         params = params_of(context)
         check_alone(params)
@@ -67,6 +68,7 @@ class PlanOperator(BaseOperator):
             deployment = deployment_key()
             plan = draft_plan(connector, settings, most, dry_run=True, decisions=decisions, deployment=deployment)
             self._show(plan, connector, settings)
+            context["ti"].xcom_push(key="return_value", value=preview_json(plan))
             self.log.info("dry run: nothing was written, no position was moved")
             raise rest_skipped()
         stored = self._frozen(context)

@@ -61,7 +61,10 @@ def checked(params: Mapping[str, Any], conf: Mapping[str, Any], form: Mapping[st
         present[name] = value
     for name, value in present.items():
         if isinstance(value, float) and "integer" in _types(form[name]):
-            msg = f"param {name} is {_shown(value)}: write a whole number. Nothing was read or created."
+            msg = (
+                f"param {name} is {_shown(value)}: write a whole number. Nothing was read or created. Trigger the DAG again "
+                "with one: this run keeps its parameters, so clearing it does not help."
+            )
             raise ParamsRefused(msg)
     return present
 
@@ -86,7 +89,11 @@ def _refuse_unknown(names: Collection[str], form: Mapping[str, Param]) -> None:
         return
     listed = "; ".join(_advice(name, known) for name in unknown[:MAX_NAMED])
     more = f"; and {len(unknown) - MAX_NAMED} more" if len(unknown) > MAX_NAMED else ""
-    msg = f"{listed}{more}. Nothing was read or created. Correct the name, then trigger the DAG again."
+    takes = clip(", ".join(sorted(form)), 500)
+    msg = (
+        f"{listed}{more}. Nothing was read or created. The DAG takes: {takes}. Trigger the DAG again with a name of these: "
+        "this run keeps its parameters, so clearing it does not help."
+    )
     raise ParamsRefused(msg)
 
 

@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
 """Start date of all DAGs, any moment that is past: runs do not depend on their logical date."""
 
+RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
+"""Of all DAGs: all but Airflow's own backfill. A run looks at what is there now, whatever its date."""
+
 PLAN_TASK = "plan"
 WRITE_TASK = "write"
 COMMIT_TASK = "commit"

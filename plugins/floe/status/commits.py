@@ -15,10 +15,31 @@ from floe.tables.history import GROUP, SLICE, branch_history
 MAX_WALKED = 1_000
 """Snapshots of a branch that are looked at for the connector's own: others may commit more often."""
 
+_DIGITS = 19
+"""Of a count at most."""
+
 
 def commits_of(metadata: TableMetadata, branch: str, group_id: str, limit: int) -> tuple[CommitStatus, ...]:
     """Return the newest commits of a group on a branch, the newest first, ``limit`` at most."""
     return tuple(islice(_commits(metadata, branch, group_id), limit))
+
+
+def rows_of(metadata: TableMetadata, branch: str) -> int | None:
+    """Return how many rows a branch has, by the summary of its head; 0 without a snapshot.
+
+    None where the summary does not say, or where equality deletes remove rows that no summary counts.
+    """
+    ref = metadata.refs.get(branch)
+    if ref is None:
+        return 0 if not metadata.snapshots else None
+    head = metadata.snapshot_by_id(ref.snapshot_id)
+    summary = head.summary.additional_properties if head is not None and head.summary is not None else {}
+    total, by_position, by_equality = (
+        summary.get(f"total-{what}") for what in ("records", "position-deletes", "equality-deletes")
+    )
+    if not total or not total.isdecimal() or len(total) > _DIGITS or _count(by_equality):
+        return None
+    return max(0, _count(total) - _count(by_position))
 
 
 def _commits(metadata: TableMetadata, branch: str, group_id: str) -> Iterator[CommitStatus]:
@@ -42,7 +63,7 @@ def _commit(snapshot: Snapshot, summary: Mapping[str, str]) -> CommitStatus:
 
 
 def _count(text: object) -> int:
-    return int(text) if isinstance(text, str) and text.isdecimal() and len(text) < 20 else 0
+    return int(text) if isinstance(text, str) and text.isdecimal() and len(text) <= _DIGITS else 0
 
 
 def _counts(text: str | None) -> dict[str, int]:

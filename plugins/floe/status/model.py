@@ -127,7 +127,8 @@ class TableStatus:
 
     ``snapshot_id``: the branch's head, whoever made it; None without one. ``commits``: the connector's own, the newest first.
     ``open_dead_letters``: of records meant for it, in the shared dead-letter table; None where they were not looked up.
-    ``problem``: why it cannot be read, or would take no rows.
+    ``problem``: why it cannot be read, or would take no rows. ``rows``: of all that is in it, whoever wrote it; None where
+    the snapshot does not say. ``is_dead_letters``: whether it is the dead-letter table, which gets what others refuse.
     """
 
     name: str
@@ -137,6 +138,8 @@ class TableStatus:
     commits: tuple[CommitStatus, ...] = ()
     open_dead_letters: int | None = None
     problem: str | None = None
+    rows: int | None = None
+    is_dead_letters: bool = False
 
     @property
     def committed_at(self) -> datetime | None:
@@ -157,6 +160,8 @@ class TableStatus:
             "commits": [commit.to_json() for commit in self.commits],
             "open_dead_letters": self.open_dead_letters,
             "problem": self.problem,
+            **({} if self.rows is None else {"rows": self.rows}),
+            **({"is_dead_letters": True} if self.is_dead_letters else {}),
         }
 
     @classmethod

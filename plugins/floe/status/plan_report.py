@@ -4,6 +4,7 @@ import heapq
 import logging
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from typing import Any
 
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import TopicPartition
@@ -11,6 +12,9 @@ from floe.model.slice_kind import ReadReason
 from floe.status.model import ConnectorStatus, PartitionStatus
 from floe.status.partitions import backlogs
 from floe.status.summary import MAX_SHOWN, Line, backlog_lines, counted, info, lag_text, line
+
+MAX_PREVIEWED = 100
+"""Ranges of a dry run that are named one by one, for the page."""
 
 
 def plan_lines(plan: Plan, status: ConnectorStatus | None) -> Iterator[Line]:
@@ -37,6 +41,27 @@ def plan_lines(plan: Plan, status: ConnectorStatus | None) -> Iterator[Line]:
         new = sum(slice_.records for slice_ in plan.slices if slice_.reason is ReadReason.LIVE)
         reads = f"; this run reads {counted(new, 'offset')} of them" if new else ""
         yield info(lag_text(partitions) + reads)
+
+
+def preview_json(plan: Plan) -> dict[str, Any]:
+    """Return what a run would read as JSON: sums, and the largest ranges of many."""
+    ranges = [(slice_, r) for slice_ in plan.slices for r in slice_.ranges if len(r)]
+    shown = heapq.nsmallest(MAX_PREVIEWED, ranges, key=lambda one: (-len(one[1]), one[1].tp))
+    return {
+        "read": sum(len(r) for _, r in ranges),
+        "slices": len(plan.slices),
+        "partitions": [
+            {
+                "partition": str(r.tp),
+                "range": [r.start, r.end],
+                "read": len(r),
+                "kind": slice_.kind,
+                "tables": ", ".join(slice_.tables[:MAX_SHOWN]) or "the tables that records name",
+            }
+            for slice_, r in sorted(shown, key=lambda one: (one[0].index, one[1].tp))
+        ],
+        "more": len(ranges) - len(shown),
+    }
 
 
 def _limit_lines(plan: Plan) -> Iterator[Line]:

@@ -1,10 +1,10 @@
 """Where a connector is: ``collect`` asks Kafka and its tables, ``latest`` reads what its last commits left in the tables."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from floe.config import Connector
 from floe.config.secrets.mask import learn
@@ -16,14 +16,21 @@ from floe.status.kafka_state import KafkaState
 from floe.status.model import ConnectorStatus, TableStatus
 from floe.status.tables import Found, TableReader, problem_of
 
+KAFKA_FIRST: Final = 2.0
+"""Seconds for which the tables wait for Kafka's answer."""
+
 
 class LookUp(NamedTuple):
-    """A status, and what it was made from; None in the place of what did not answer."""
+    """A status, and what it was made from; None in the place of what did not answer.
+
+    ``is_kafka_first``: whether all offsets were known before a table was loaded.
+    """
 
     status: ConnectorStatus
     kafka: KafkaState | None
     reader: TableReader | None
     found: dict[str, Found]
+    is_kafka_first: bool = False
 
 
 def collect(
@@ -33,24 +40,29 @@ def collect(
     dead_letters: bool = False,
     commits: int = 1,
 ) -> ConnectorStatus:
-    """Return where a connector is now. Kafka and the catalog are asked side by side, and nothing is written.
+    """Return where a connector is now. Kafka and the catalog are asked, and nothing is written.
 
     ``dead_letters``: count the open ones, which reads their table. ``commits``: of each table at most, the newest ones.
     Nothing is raised for what does not answer or cannot be read: the status says so in its place, and the rest is there.
     ``KafkaState`` is the half of it that needs no catalog.
     """
-    status, kafka, reader, found = look_up(connector, settings, commits)
-    if dead_letters and kafka is not None and reader is not None:
-        return _with_dead_letters(status, reader, found, kafka)
-    return status
+    look = look_up(connector, settings, commits)
+    if dead_letters and look.kafka is not None and look.reader is not None:
+        return _with_dead_letters(look.status, look.reader, look.found, look.kafka)
+    return look.status
 
 
 def look_up(connector: Connector, settings: KafkaSettings, commits: int) -> LookUp:
-    """Return the status that :func:`collect` returns, without dead letters, and the tables that were loaded for it."""
+    """Return the status that :func:`collect` returns, without dead letters, and the tables that were loaded for it.
+
+    Commits change tables before offsets. So tables that are loaded after the offsets have all that these say; with brokers
+    that do not answer soon they are not waited for.
+    """
     for secrets in (connector.properties, settings.source, settings.control):
         learn(secrets)
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(_kafka, connector, settings)
+        is_kafka_first = bool(wait([asked], KAFKA_FIRST).done)
         loaded = _tables(connector, commits)
         kafka = asked.result()
     status = _with_kafka(connector, kafka)
@@ -63,7 +75,7 @@ def look_up(connector: Connector, settings: KafkaSettings, commits: int) -> Look
     else:
         has_read = any(position.offset > 0 for position in state.positions.values())
         tables = reader.statuses(found, _cluster_id(settings), has_read=has_read)
-    return LookUp(replace(status, tables=tables), state, reader, found)
+    return LookUp(replace(status, tables=tables), state, reader, found, is_kafka_first)
 
 
 def latest(connector: Connector, *, commits: int = 1) -> ConnectorStatus:

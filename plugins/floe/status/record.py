@@ -22,7 +22,8 @@ FORMAT = 1
 class HeldOffsets:
     """The offsets of one partition that a table's ledger contains: the newest ones, in ``spans``.
 
-    ``more``: how many older spans are not in it.
+    ``more``: how many older spans are not in it. ``committed``: the group's offset, which was asked for before the ledger:
+    what is below it was committed to the table, if it had rows there. None where that is not known.
     """
 
     table: str
@@ -30,6 +31,7 @@ class HeldOffsets:
     partition: int
     spans: Intervals
     more: int = 0
+    committed: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -38,6 +40,7 @@ class HeldOffsets:
             "partition": self.partition,
             "spans": [list(span) for span in self.spans],
             "more": self.more,
+            **({} if self.committed is None else {"committed": self.committed}),
         }
 
     @classmethod

@@ -79,7 +79,8 @@ def _with_commit(table: TableStatus, commit: CommitStatus | None) -> TableStatus
     if commit is None or any(one.snapshot_id == commit.snapshot_id for one in table.commits):
         return table
     commits = (commit, *table.commits)[:COMMITS]
-    return replace(table, exists=True, snapshot_id=commit.snapshot_id, commits=commits, problem=None)
+    rows = None if table.rows is None else table.rows + commit.rows  # until the next look-up, as others write too
+    return replace(table, exists=True, snapshot_id=commit.snapshot_id, commits=commits, problem=None, rows=rows)
 
 
 def _followed(former: StatusRecord | None, status: ConnectorStatus, dead_letters: str | None) -> StatusRecord:
@@ -116,7 +117,9 @@ class _Collection:
                 look.reader,
                 {log.tp.topic: log.topic_id for log in look.kafka.logs} if look.kafka else {},
             )
-            held = self._tried(lambda: held_offsets(reader, look.found, topic_ids))
+            known = (status.partitions or ()) if look.is_kafka_first else ()
+            committed = {one.tp: one.committed for one in known if one.committed is not None}
+            held = self._tried(lambda: held_offsets(reader, look.found, topic_ids, committed))
             record = record if held is None else replace(record, held=held)
         if look.kafka is not None:
             record = self._with_events(self._with_ages(record))

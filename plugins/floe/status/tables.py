@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from floe.exceptions import FloeError
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.ledger_codec import property_name, read_properties
 from floe.model.ranges import OffsetRange, PartitionLog
-from floe.status.commits import commits_of
+from floe.status.commits import commits_of, rows_of
 from floe.status.model import TableStatus
 from floe.tables.open_dead_letters import scan_open_dead_letters
 from floe.tables.routes import Routes
@@ -77,8 +78,10 @@ class TableReader(NamedTuple):
         records, None where that is not known.
         """
         look = partial(self._status, cluster_id=cluster_id, has_read=has_read)
+        dead_letters = self.connector.errors.table
         with ThreadPoolExecutor(max(self.connector.commit_threads, 1)) as pool:
-            return tuple(pool.map(look, found.items()))
+            looked_up = pool.map(look, found.items())
+            return tuple(replace(one, is_dead_letters=one.name == dead_letters) for one in looked_up)
 
     def _status(self, item: tuple[str, Found], cluster_id: str | None, has_read: bool | None) -> TableStatus:
         name, found = item
@@ -111,6 +114,7 @@ class TableReader(NamedTuple):
             snapshot_id=None if ref is None else ref.snapshot_id,
             commits=commits_of(metadata, branch, group_id, self.commits),
             problem=self._refusal(table, branch, cluster_id),
+            rows=rows_of(metadata, branch),
         )
 
     def _refusal(self, table: Table, branch: str, cluster_id: str | None) -> str | None:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from floe.model.ledger_codec import property_name
+from stack.exceptions import StackError
 from tests.support.airflow import Deployment
 
 
@@ -64,6 +65,22 @@ def test_commit_raises_event_and_starts_a_dag_behind(
     assert rest.wait_for_run(behind.connector.name, triggered["dag_run_id"]) == "success"
     nodes = rest.call("GET", f"/ui/dependencies?node_id=dag:{orders.connector.name}")["nodes"]
     assert {f"dag:{behind.connector.name}", uri} <= {node[key] for node in nodes for key in ("id", "label")}
+
+    # a replay starts the DAG behind too, though Airflow has one producer of the asset, which it materializes by
+    replay = f"{orders.connector.name}.replay"
+    again = rest.trigger(replay, {"ranges": {"0": [0, 10]}, "topic": orders.topic, "overlap": "append"})
+    assert rest.wait_for_run(replay, again) == "success"
+    end = time.monotonic() + 60
+    while len(rest.runs(behind.connector.name)) < 2:
+        assert time.monotonic() < end, "no run began after the replay's event"
+        time.sleep(0.3)
+    assert [event["source_dag_id"] for event in events(deployment, uri)] == [orders.connector.name, replay]
+    made = rest.call("POST", f"/api/v2/assets/{event['asset_id']}/materialize", {})
+    assert made["dag_id"] == orders.connector.name
+    assert rest.wait_for_run(orders.connector.name, made["dag_run_id"]) == "success"
+    with pytest.raises(StackError, match="does not allow backfill"):
+        dates = {"from_date": "2026-01-01T00:00:00Z", "to_date": "2026-01-02T00:00:00Z"}
+        rest.call("POST", "/api/v2/backfills", {"dag_id": "floe.status", **dates})
 
 
 @pytest.mark.full

@@ -47,6 +47,9 @@ def test_status_dag_keeps_a_record_of_each_connector(
     pizzas.produce([{"id": i} for i in range(5)])
     pizzas.run()
     pizzas.produce([{"id": 5}])
+    deployment.dag(away)
+    rest = deployment.airflow.rest
+    assert rest.wait_for_run(away, rest.wait_for_scheduled_run(away)) == "failed"
     run = collected(deployment)
 
     found = record(deployment, name)
@@ -55,7 +58,9 @@ def test_status_dag_keeps_a_record_of_each_connector(
     assert found.held and found.events and found.lag_seconds is not None
     (problem,) = record(deployment, away).status.problems
     assert "no_such_connection" in problem
-    assert f"{away}: " in run.log("collect")
+    log = run.log("collect")
+    assert f"{away}: runs fail, no run has succeeded yet; the last one failed at " in log
+    assert f"{name}: runs fail" not in log
 
     for one in (name, away):
         (deployment.connectors / f"{one}.json").unlink()

@@ -15,10 +15,14 @@ from floe.catalogs.client import Tables
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan
 from floe.model.plan_seal import RunName
+from floe.model.ranges import TopicPartition
 from floe.operators import run_log
 from floe.operators.commit import CommitOperator
 from floe.status.model import Backlog, ConnectorStatus, PartitionStatus
+from floe.status.plan_report import preview_json
 from floe.status.reader import collect, latest
+from floe.status.record import StatusRecord
+from floe.status.record_reader import collect_record, record_after_run
 from floe.tables.exceptions import TablesBehind
 from stack.settings import free_port
 from tests.support.keys import KEY, KEY_TEXT
@@ -61,6 +65,7 @@ def test_status_idle_connector_has_no_lag_and_its_commits(pipeline: MakePipeline
     assert [(c.rows, c.kind, c.counts["rows"]) for c in table.commits] == [(10, "live", 10)] * 2
     assert table.commits[0].snapshot_id == table.snapshot_id
     assert table.committed_at is not None and table.valid_through is not None
+    assert (table.rows, table.is_dead_letters) == (20, False)
 
 
 def test_status_lagging_connector_counts_what_is_unread(pipeline: MakePipeline) -> None:
@@ -166,6 +171,8 @@ def test_status_counts_open_dead_letters_when_asked(pipeline: MakePipeline) -> N
     pizzas.run()
     counts = {one.name: one.open_dead_letters for one in status_of(pizzas, dead_letters=True).tables or ()}
     assert counts == {"db.t": 2, "db.dead": 2}
+    tables = {one.name: (one.rows, one.is_dead_letters) for one in status_of(pizzas).tables or ()}
+    assert tables == {"db.t": (2, False), "db.dead": (2, True)}
 
 
 def test_latest_needs_no_broker(pipeline: MakePipeline) -> None:
@@ -175,6 +182,31 @@ def test_latest_needs_no_broker(pipeline: MakePipeline) -> None:
     status = latest(pizzas.connector)
     assert (status.partitions, status.problems) == (None, ())
     assert [(one.commits[0].rows, one.problem) for one in status.tables or ()] == [(5, None)]
+
+
+def test_ledger_of_a_record_has_all_that_its_offsets_say(pipeline: MakePipeline) -> None:
+    pizzas = pipeline(2)
+    pizzas.produce(ids(0, 10))
+    pizzas.run()
+    before = collect_record(pizzas.connector, pizzas.settings, None)
+    pizzas.produce(ids(10, 30))
+    pizzas.run()
+    after = record_after_run(collect(pizzas.connector, pizzas.settings), before, {}, None)
+    committed = {one.tp: one.committed for one in after.status.partitions or ()}
+    assert len(after.held) == 2
+    for held in after.held:
+        assert held.committed == held.spans.spans[-1][1], "what was read since is not taken for offsets without a row"
+        assert held.committed < (committed[TopicPartition(held.topic, held.partition)] or 0)
+    assert StatusRecord.from_json(json.loads(json.dumps(after.to_json()))) == after
+
+
+def test_dry_run_leaves_what_the_run_would_read(pipeline: MakePipeline) -> None:
+    pizzas = pipeline()
+    pizzas.produce(ids(0, 25))
+    found = json.loads(json.dumps(preview_json(pizzas.plan(10))))
+    (one, *_) = found["partitions"]
+    assert (one["partition"], one["range"], one["read"], one["kind"]) == (f"{pizzas.topic}-0", [0, 10], 10, "live")
+    assert (found["read"], found["slices"], found["more"], one["tables"]) == (10, 1, 0, "db.t")
 
 
 # -- the commit task ---------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def chromium() -> str | None:
 
 def signed_in(browser: Any, server: ApiServer, user: str, **more: Any) -> Any:
     """Return a new page of a user who has signed in; its path is given to :func:`open_page`."""
-    context = browser.new_context(locale="en-GB", timezone_id="UTC", **more)
+    context = browser.new_context(**{"locale": "en-GB", "timezone_id": "UTC", **more})
     context.add_cookies([{"name": "_token", "value": server.token(user), "url": server.url, "httpOnly": True}])
     page = context.new_page()
     page.set_default_timeout(20_000)

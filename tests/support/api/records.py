@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from floe.model.intervals import Intervals
@@ -24,6 +25,18 @@ TURNED = "\u202egnp.exe\u200b\x00\x1b[31m"
 LONG = "n" * 10_000
 HOSTILE = (SCRIPT, TURNED, LONG)
 
+REPLAYS: list[tuple[str, dict[str, object], str | None]] = [
+    ("queued", {"topic": "shop.orders", "ranges": {"1": [1_060_000, 1_061_000]}, "overlap": "skip"}, None),
+    (
+        "failed",
+        {"topic": "shop.orders", "dead_letters": True},
+        "table 'shop.orders' refuses the rows: column 'total' is required. Nothing was written. See FLOE-407.",
+    ),
+    ("success", {"topic": "shop.orders", "dead_letters": True, "dry_run": True}, None),
+    ("success", {"topic": "shop.orders", "from_time": "2026-05-01T08:00:00Z", "overlap": "replace"}, None),
+]
+"""Runs of a replay DAG, the newest first: state, parameters, and the error of a task."""
+
 
 def record(
     name: str,
@@ -38,17 +51,20 @@ def record(
     problems: tuple[str, ...] = (),
     backlog: int = 0,
     since: int = 0,
+    later: int = 0,
+    refusal: str | None = None,
     late: bool = False,
     start: int = 1_000_000,
 ) -> StatusRecord:
     """Return a record that was collected ``seconds`` ago, with ``lag`` records unread in all.
 
-    ``since``: offsets of each partition that were read after the table's last row; ``backlog``: of the first, that it lacks.
+    ``since``: offsets of each partition that were read after the table's last row; ``backlog``: of the first, that it lacks;
+    ``later``: of each, that were read after its ledger was looked up. ``refusal``: why the next run would refuse the table.
     """
     at = datetime.now(UTC) - timedelta(seconds=seconds)
     each = [lag // partitions + (lag % partitions if index == 0 else 0) for index in range(partitions)]
     committed = [start + 41_381 * (index + 3) for index in range(partitions)]
-    ends = [end - since - (0 if index else backlog) for index, end in enumerate(committed)]
+    ends = [end - since - later - (0 if index else backlog) for index, end in enumerate(committed)]
     status = ConnectorStatus(
         name=name,
         group_id=f"connect-{name}",
@@ -58,12 +74,18 @@ def record(
             for index in range(partitions)
         ),
         backlog=(Backlog(table, topic, 0, committed[0] - backlog, committed[0]),) if backlog else (),
-        tables=(_table(table, at, letters),),
+        tables=(
+            replace(_table(table, at, letters), problem=refusal),
+            *((_dead_letter_table(at),) if letters else ()),
+        ),
         problems=problems,
     )
     return StatusRecord(
         status,
-        held=tuple(_held(table, topic, index, start, ends[index], holes) for index in range(partitions)),
+        held=tuple(
+            replace(_held(table, topic, index, start, ends[index], holes), committed=committed[index] - later)
+            for index in range(partitions)
+        ),
         events=_events(table, at),
         dead_letters=_letters(table, topic, start) if letters else (),
         history=_history(at, lag),
@@ -115,7 +137,14 @@ def _table(name: str, at: datetime, letters: bool) -> TableStatus:
         )
         for index in range(6)
     )
-    return TableStatus(name, "main", True, commits[0].snapshot_id, commits, 37 if letters else 0)
+    return TableStatus(name, "main", True, commits[0].snapshot_id, commits, 37 if letters else 0, rows=4_812_004)
+
+
+def _dead_letter_table(at: datetime) -> TableStatus:
+    commit = CommitStatus(4_004_118_274_003_113, at - timedelta(days=2), "live", "3d3b/0", 37, 1)
+    return TableStatus(
+        "shop.dead_letters", "main", True, commit.snapshot_id, (commit,), 37, rows=37, is_dead_letters=True
+    )
 
 
 def _held(table: str, topic: str, partition: int, start: int, end: int, holes: bool) -> HeldOffsets:
@@ -152,7 +181,7 @@ def _letters(table: str, topic: str, start: int) -> tuple[DeadLetterReason, ...]
     tombstone = DeadLetterSample(topic, 2, start + 91, "not JSON: no value", None, 0)
     return (
         DeadLetterReason(table, "convert", "ValueNotConvertible", 31, samples),
-        DeadLetterReason(table, "decode", "NotJson", 6, (not_json, tombstone)),
+        DeadLetterReason("", "decode", "NotJson", 6, (not_json, tombstone)),
     )
 
 
@@ -171,14 +200,29 @@ def deployment() -> list[tuple[str, StatusRecord | str | None, dict[str, object]
     """Return connectors in each state: name, what is kept, and what the database has of the DAG."""
     good = {"runs": ["success"] * 6}
     found: list[tuple[str, StatusRecord | str | None, dict[str, object]]] = [
-        ("orders", record("orders", "shop.orders", "shop.orders", holes=True, letters=True, partitions=6), good),
+        (
+            "orders",
+            record("orders", "shop.orders", "shop.orders", holes=True, letters=True, partitions=6),
+            {**good, "replays": REPLAYS},
+        ),
         ("payments", record("payments", "payments", "finance.payments", lag=0), good),
         (
             "clickstream",
             record("clickstream", "web.clicks", "web.clicks", lag=4_120_400, partitions=12, seconds=48),
             good,
         ),
-        ("inventory", record("inventory", "inventory", "stock.levels", lag=310, since=120), {**good, "paused": True}),
+        (
+            "inventory",
+            record("inventory", "inventory", "stock.levels", lag=310, since=120, later=40),
+            {**good, "paused": True},
+        ),
+        (
+            "shipments",
+            record(
+                "shipments", "shipments", "stock.shipments", lag=0, refusal="table 'stock.shipments' was rolled back"
+            ),
+            good,
+        ),
         (
             "refunds",
             record(
@@ -192,7 +236,11 @@ def deployment() -> list[tuple[str, StatusRecord | str | None, dict[str, object]
             {"runs": ["success", "failed"]},
         ),
         ("sensors", record("sensors", "iot.sensors", "iot.sensors", lag=52_000, seconds=4_000, late=True), good),
-        ("sessions", record("sessions", "web.sessions", "web.sessions", lag=9_001), {"runs": ["success", "running"]}),
+        (
+            "sessions",
+            record("sessions", "web.sessions", "web.sessions", lag=9_001),
+            {"runs": ["success", "failed", "failed", "running"]},
+        ),
         ("returns", None, {"broken": True, "runs": ["failed"]}),
         ("audit-log", "{this is no record", good),
         ("newcomer", None, {}),

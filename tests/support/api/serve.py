@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from floe.config.names import REPLAY_SUFFIX
 from stack.services.airflow import PASSWORDS
 from tests.support.api import fab
+from tests.support.api.site import PARTS, add_task
 
 BUNDLE = "dags-folder"
 
@@ -36,6 +38,7 @@ def main(seed: Path, port: int) -> None:
 def _create(session: Any, connectors: list[dict[str, Any]]) -> None:
     from airflow.dag_processing.bundles.manager import DagBundlesManager
     from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
+    from airflow.jobs.job import Job
     from airflow.utils.db import initdb
 
     initdb(session=session)
@@ -53,6 +56,10 @@ def _create(session: Any, connectors: list[dict[str, Any]]) -> None:
         session.commit()
     for fields in connectors:
         _connector(session, fields)
+    for part in PARTS:  # there is no scheduler here
+        job = Job(job_type=part, state="running")
+        session.add(job)
+        job.latest_heartbeat = datetime.now(UTC) + timedelta(days=1)
 
 
 def _connector(session: Any, fields: dict[str, Any]) -> None:
@@ -71,7 +78,7 @@ def _connector(session: Any, fields: dict[str, Any]) -> None:
     dag.description = fields.get("description", dag.description)
     dag.is_paused, dag.is_stale = fields.get("paused", False), False
     now = datetime.fromisoformat(fields["now"])
-    dag.next_dagrun_create_after = now + timedelta(seconds=75)
+    dag.next_dagrun_create_after = now + timedelta(seconds=375)
     session.flush()
     runs: list[dict[str, Any]] = fields.get("runs", [])
     for index, state in enumerate(runs):
@@ -88,9 +95,37 @@ def _connector(session: Any, fields: dict[str, Any]) -> None:
         )
         run.end_date = at + timedelta(seconds=41) if state in ("success", "failed") else None
         session.add(run)
+    for index, (state, conf, error) in enumerate(fields.get("replays", [])):
+        at = now - timedelta(minutes=7 * (index + 1))
+        _replay(session, name + REPLAY_SUFFIX, at, state, conf, error)
     if fields.get("key"):
         session.add(Variable(key=fields["key"], val=fields["value"]))
     session.flush()
+
+
+def _replay(session: Any, dag_id: str, at: datetime, state: str, conf: dict[str, Any], error: str | None) -> None:
+    """Add a run of a replay DAG; ``error``: what its plan task left."""
+    from airflow.models.dagrun import DagRun
+    from airflow.models.xcom import XComModel
+    from airflow.utils.types import DagRunTriggeredByType, DagRunType
+
+    run = DagRun(
+        dag_id=dag_id,
+        run_id=f"manual__{at.isoformat()}",
+        logical_date=None,
+        run_after=at,
+        start_date=None if state == "queued" else at,
+        run_type=DagRunType.MANUAL,
+        triggered_by=DagRunTriggeredByType.UI,
+        state=state,
+        conf=conf,
+    )
+    run.end_date = at + timedelta(seconds=52) if state in ("success", "failed") else None
+    session.add(run)
+    session.flush()
+    if error is not None:
+        add_task(session, run, "plan", "failed")
+        XComModel.set("failure", error, dag_id=dag_id, task_id="plan", run_id=run.run_id, session=session)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 USERS = {"viewer": "viewer", "user": "user", "op": "op", "admin": "admin", "other": "admin"}
 """Roles by user; a user's password is its name. Of ``other`` see :mod:`tests.support.api.auth`."""
 
+PARTS = ("SchedulerJob", "DagProcessorJob", "TriggererJob")
+"""Airflow's parts that send heartbeats."""
+
 BUNDLE = "dags-folder"
 
 
@@ -74,8 +77,12 @@ class Site:
         *,
         run_id: str | None = None,
         conf: Mapping[str, Any] | None = None,
+        ended: bool | None = None,
     ) -> str:
-        """Add a run, with the states of its tasks and the errors that they left."""
+        """Add a run, with the states of its tasks and the errors that they left.
+
+        ``ended``: whether it has a time of its end; by default one that failed has.
+        """
         from airflow.models.dagrun import DagRun
         from airflow.models.xcom import XComModel
         from airflow.utils.session import create_session
@@ -89,10 +96,11 @@ class Site:
                 dag_id=name, run_id=run_id, logical_date=at, run_after=at, run_type=DagRunType.SCHEDULED, conf=conf
             )
             run._state = state
+            run.end_date = at + timedelta(seconds=41) if (state == "failed" if ended is None else ended) else None
             session.add(run)
             session.flush()
             for task, task_state in (tasks or {}).items():
-                _add_task(session, run, task, task_state)
+                add_task(session, run, task, task_state)
             for task, error in (errors or {}).items():
                 XComModel.set("failure", error, dag_id=name, task_id=task, run_id=run_id, session=session)
         return run_id
@@ -121,6 +129,46 @@ class Site:
         with create_session() as session:
             query = select(DagRun.run_id, DagRun._state, DagRun.conf).where(DagRun.dag_id == name).order_by(DagRun.id)
             return [(run_id, str(state), conf) for run_id, state, conf in session.execute(query)]
+
+    def ended(self, name: str, run_id: str) -> str | None:
+        """Return when a run ended, as JSON has it."""
+        from airflow.models.dagrun import DagRun
+        from airflow.utils.session import create_session
+        from sqlalchemy import select
+
+        with create_session() as session:
+            at = session.scalar(select(DagRun.end_date).where(DagRun.dag_id == name, DagRun.run_id == run_id))
+            return None if at is None else at.isoformat()
+
+    def add_asset(self, uri: str, *dag_ids: str, alias: str) -> None:
+        """Add an asset that DAGs write, and that an alias stands for, as parsing and a run would."""
+        from airflow.models.asset import AssetAliasModel, AssetModel, TaskOutletAssetReference
+        from airflow.utils.session import create_session
+        from sqlalchemy import select
+
+        with create_session() as session:
+            asset = AssetModel(name=uri, uri=uri, group="asset")
+            known = session.scalar(select(AssetAliasModel).where(AssetAliasModel.name == alias))
+            one = known or AssetAliasModel(name=alias, group="asset")
+            one.assets.append(asset)
+            session.add_all([asset, one])
+            session.flush()
+            for dag_id in dag_ids:
+                session.add(TaskOutletAssetReference(asset_id=asset.id, dag_id=dag_id, task_id="commit"))
+
+    def named_assets(self) -> dict[str, list[str]]:
+        """Return by what each asset is named, DAGs and aliases; without those that nothing names."""
+        from airflow.models.asset import AssetModel
+        from airflow.utils.session import create_session
+        from sqlalchemy import select
+
+        with create_session() as session:
+            assets = session.scalars(select(AssetModel)).all()
+            named = {
+                one.uri: sorted([ref.dag_id for ref in one.producing_tasks] + [alias.name for alias in one.aliases])
+                for one in assets
+            }
+        return {uri: names for uri, names in named.items() if names}
 
     def task_states(self, name: str, run_id: str) -> dict[str, str | None]:
         """Return the states of the tasks of a run."""
@@ -237,12 +285,37 @@ class Site:
             "variable",
             "log",
             "dag_priority_parsing_request",
+            "job",
+            "task_outlet_asset_reference",
+            "asset_alias_asset",
+            "asset_alias",
+            "asset",
         )
         with create_session() as session:
             for name in names:
                 session.execute(Base.metadata.tables[name].delete())
         for file in (self.folder / "connectors").iterdir():
             file.unlink()
+        self.beat()
+
+    def beat(self, *dead: str, at: datetime | None = None, never: bool = False) -> None:
+        """Say that Airflow's parts are alive but some, whose last heartbeat was ``at``; or that they ``never`` sent one."""
+        from airflow.jobs.job import Job
+        from airflow.utils.session import create_session
+        from sqlalchemy import delete
+
+        from floe.api.airflow_health import forget
+
+        later = datetime.now(UTC) + timedelta(days=1)
+        with create_session() as session:
+            session.execute(delete(Job))
+            for part in PARTS:
+                if part in dead and never:
+                    continue
+                job = Job(job_type=part, state="running")
+                session.add(job)
+                job.latest_heartbeat = (at or datetime(2026, 1, 1, tzinfo=UTC)) if part in dead else later
+        forget()
 
 
 @contextmanager
@@ -320,7 +393,8 @@ def _add_bundle() -> None:
         session.add(bundle)
 
 
-def _add_task(session: Any, run: Any, task: str, state: str) -> None:
+def add_task(session: Any, run: Any, task: str, state: str) -> None:
+    """Add a task of a run."""
     from airflow.models.taskinstance import TaskInstance
     from sqlalchemy import insert
 

@@ -17,7 +17,7 @@ from sqlalchemy import create_engine, event
 from sqlalchemy.orm import Session
 
 from floe.api import briefs
-from floe.api.dag_states import dag_states, last_runs
+from floe.api.dag_states import dag_states, failing_runs, last_runs
 from floe.api.records import kept_status, read
 from floe.status.stored_record import dump, key_of
 from tests.support.api.records import record
@@ -109,6 +109,24 @@ def test_run_that_only_looked_is_not_the_last_one(session: Session) -> None:
     )
     found = {name: one.state for name, one in last_runs(session, ["looked", "looking", "only", "given"]).items()}
     assert found == {"looked": "failed", "looking": "running", "only": "success", "given": "success"}
+
+
+def test_runs_that_fail_are_counted_from_the_last_good_one(session: Session, queries: list[str]) -> None:
+    names = [f"c{index}" for index in range(150)]
+    for name in names:
+        dag(session, name, "floe", "sink")
+        for ago, state in ((9, "failed"), (8, "success"), (7, "failed"), (6, "failed"), (5, "running")):
+            at = NOW - timedelta(minutes=ago)
+            run(session, name, state, at, at, end_date=None if state == "running" else at + timedelta(seconds=30))
+    run(session, "c0", "success", NOW - timedelta(minutes=2), None, conf={"dry_run": True}, end_date=NOW)
+    runs = last_runs(session, names)
+    queries.clear()
+    found = failing_runs(session, runs)
+    assert len(queries) == 2 and len(found) == 150
+    one = found["c0"]
+    assert (one.runs, one.since, one.is_longer) == (2, NOW - timedelta(minutes=7) + timedelta(seconds=30), False)
+    assert one.run_id.startswith("failed-")
+    assert failing_runs(session, {}) == {}
 
 
 def keep(session: Session, name: str, value: str, *, is_encrypted: bool = False) -> None:

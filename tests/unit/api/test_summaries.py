@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from floe.api import summaries
-from floe.api.dag_states import DagState, RunState
+from floe.api.dag_states import DagState, Failing, RunState
 from floe.api.records import KeptStatus
 from floe.status.freshness import Freshness, TableFreshness
 from floe.status.metrics import metrics
@@ -19,6 +19,9 @@ from tests.support.api.records import HOSTILE, hostile_record, record
 NOW = datetime.now(UTC)
 DAG = DagState("orders", False, False, "shop.orders into shop.orders", NOW)
 RIGHTS = dict.fromkeys(("run", "pause", "replay", "records"), True)
+
+
+FAILING = Failing(NOW - timedelta(hours=1), 3, "scheduled__0", False)
 
 
 def run(state: str) -> RunState:
@@ -34,17 +37,34 @@ def run(state: str) -> RunState:
         (replace(DAG, is_paused=True, run=run("failed")), "failed"),
         (replace(DAG, run=run("queued")), "running"),
         (replace(DAG, is_broken=True, run=run("running")), "broken"),
+        (replace(DAG, run=run("queued"), failing=FAILING), "failing"),
+        (replace(DAG, is_paused=True, run=run("running")), "running"),
     ],
 )
 def test_state_says_what_needs_a_person_first(dag: DagState, state: str) -> None:
     assert summaries.state(dag) == state
 
 
+@pytest.mark.parametrize(
+    ("dag", "state"),
+    [
+        (DAG, "stalled"),
+        (replace(DAG, run=run("running")), "stalled"),
+        (replace(DAG, run=run("queued"), is_paused=True), "stalled"),
+        (replace(DAG, is_paused=True), "paused"),
+        (replace(DAG, run=run("failed")), "failed"),
+        (replace(DAG, is_broken=True), "broken"),
+    ],
+)
+def test_without_a_scheduler_nothing_is_ready_or_running(dag: DagState, state: str) -> None:
+    assert summaries.state(dag, has_scheduler=False) == state
+
+
 def test_line_has_the_sums_of_the_record() -> None:
     kept = record("orders", "o", "db.o", letters=True, backlog=7, problems=("p",), lag=41)
     line = summaries.line(DAG, summaries.brief(KeptStatus(kept)))["status"]
     sums = {name: line[name] for name in ("lag", "dead_letters", "backlog", "partitions", "tables", "problems")}
-    assert sums == {"lag": 41, "dead_letters": 37, "backlog": 7, "partitions": 4, "tables": 1, "problems": ["p"]}
+    assert sums == {"lag": 41, "dead_letters": 37, "backlog": 7, "partitions": 4, "tables": 2, "problems": ["p"]}
 
 
 def test_valid_through_is_of_the_table_that_is_furthest_behind() -> None:
@@ -64,6 +84,21 @@ def test_valid_through_is_unknown_if_one_table_has_none() -> None:
     assert line["status"]["valid_through"] is None
 
 
+def test_valid_through_leaves_the_dead_letter_table_out() -> None:
+    kept = record("orders", "o", "db.o", letters=True)
+    table, dead_letters = kept.status.tables or ()
+    assert dead_letters.is_dead_letters and dead_letters.valid_through is None
+    line = summaries.line(DAG, summaries.brief(KeptStatus(kept)))
+    assert table.valid_through is not None and line["status"]["valid_through"] == table.valid_through.isoformat()
+
+
+def test_connector_whose_table_refuses_is_not_ready() -> None:
+    kept = KeptStatus(record("orders", "o", "db.o", refusal="table 'db.o' was rolled back"))
+    assert summaries.whole(DAG, kept, RIGHTS)["state"] == "problems"
+    assert summaries.line(DAG, summaries.brief(kept))["state"] == "problems"
+    assert summaries.line(replace(DAG, run=run("running")), summaries.brief(kept))["state"] == "running"
+
+
 def test_late_table_that_is_furthest_behind_is_in_the_line() -> None:
     late = tuple(TableFreshness(name, NOW - timedelta(hours=1), True) for name in ("db.a", "db.b"))
     kept = replace(record("orders", "o", "db.o"), freshness=Freshness(600_000, NOW, late, more=1))
@@ -75,7 +110,7 @@ def test_late_table_that_is_furthest_behind_is_in_the_line() -> None:
 
 
 def test_brief_measures_as_the_record_does() -> None:
-    kept = record("orders", "o", "db.o", letters=True, backlog=7, holes=True)
+    kept = record("orders", "o", "db.o", backlog=7, holes=True)
     (table,) = kept.status.tables or ()
     undated = (replace(table.commits[0], valid_through=None), *table.commits[1:])
     tables = (table, replace(table, name="undated", commits=undated), replace(table, name="none", commits=()))

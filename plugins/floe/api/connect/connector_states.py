@@ -12,12 +12,14 @@ from typing import Any, Final
 from sqlalchemy.orm import Session
 
 import floe
+from floe.api.airflow_health import airflow_health
 from floe.api.connect.connector_rows import marks
 from floe.api.connect.known_connectors import KnownConnector
 from floe.api.dag_states import DagState, RunState, dag_states, last_runs
 from floe.api.failures import failures
 from floe.config.secrets.mask import clip
 from floe.config.stored.stored_connector import PAUSED, RUNNING, STOPPED, WANTED
+from floe.status.airflow_health import AirflowHealth
 
 FAILED: Final = "FAILED"
 UNASSIGNED: Final = "UNASSIGNED"
@@ -36,6 +38,7 @@ class States:
     """What REST set, or wants."""
     traces: Mapping[str, str] = field(default_factory=dict)
     """Of the last runs that failed, by connector."""
+    health: AirflowHealth = field(default_factory=AirflowHealth)
 
     @classmethod
     def read(cls, session: Session, names: Collection[str]) -> States:
@@ -45,7 +48,7 @@ class States:
         runs = last_runs(session, dags)
         failed = {name: run.run_id for name, run in runs.items() if run.state == "failed"}
         found = {name: row.text for name, row in marks(session, only).items()}
-        return cls(dags, runs, found, traces(session, failed))
+        return cls(dags, runs, found, traces(session, failed), airflow_health())
 
     def of(self, known: KnownConnector) -> tuple[str, str | None, str, str | None]:
         """Return the state of a connector, its trace, the state of its tasks, and theirs."""
@@ -58,13 +61,21 @@ class States:
             return wanted, None, wanted, None
         is_paused = known.file.is_paused is True if dag is None else dag.is_paused
         if dag is None and (not is_paused or mark == WANTED + RUNNING):
-            return UNASSIGNED, None, UNASSIGNED, None
+            return UNASSIGNED, self._dead("dag_processor"), UNASSIGNED, None
         if is_paused and mark != WANTED + RUNNING:
             state = STOPPED if mark == STOPPED else PAUSED
             return state, None, state, None
+        # as a worker's connectors are when the worker is gone: nothing is there that runs them
+        dead = self._dead("scheduler")
+        state = RUNNING if dead is None else UNASSIGNED
         if (run := self.failed_run(known)) is not None:
-            return RUNNING, None, FAILED, self.traces.get(known.name, _failure(known.name, run.run_id))
-        return RUNNING, None, RUNNING, None
+            return state, dead, FAILED, self.traces.get(known.name, _failure(known.name, run.run_id))
+        return state, dead, state, dead
+
+    def _dead(self, part: str) -> str | None:
+        """Say that a part of Airflow's is not alive; None if it is."""
+        found = self.health.dead_part(part)
+        return None if found is None else found.text
 
     def failed_run(self, known: KnownConnector) -> RunState | None:
         """Return the last run if it failed; None where it was that of a connector that had this name before."""

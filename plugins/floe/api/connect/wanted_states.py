@@ -17,7 +17,7 @@ from airflow.utils.state import DagRunState
 from sqlalchemy import Table, select, update
 from sqlalchemy.orm import Session
 
-from floe.api.connect import connector_rows
+from floe.api.connect import asset_rows, connector_rows
 from floe.api.connect.connector_rows import Row
 from floe.config.names import REPLAY_SUFFIX
 from floe.config.stored.stored_connector import DELETED, PAUSED, RUNNING, STOPPED, WANTED
@@ -95,6 +95,7 @@ def _delete(session: Session, name: str, mark: Row) -> bool:
     if not connector_rows.change_mark(session, name, mark, None):
         return False
     connector_rows.remove(session, name)
+    asset_rows.forget(session, name, dags_of(name))
     # Airflow itself takes two minutes to see that a DAG is gone
     session.execute(update(DagModel).where(DagModel.dag_id.in_(dags_of(name))).values(is_stale=True))
     _set_paused(session, [name], True)

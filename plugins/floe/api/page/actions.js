@@ -5,7 +5,8 @@ import { openDiagnosis } from "./diagnosis.js";
 import { openDialog } from "./dialog.js";
 import { button, el, say } from "./dom.js";
 import { counted } from "./format.js";
-import { done, link } from "./parts.js";
+import { link } from "./parts.js";
+import { openRun } from "./run.js";
 
 /** Draw the buttons; those that the user has no right to are not there. */
 export function actions(answer, refresh, replay) {
@@ -14,32 +15,13 @@ export function actions(answer, refresh, replay) {
   return el(
     "div",
     { class: "actions", role: "group", "aria-label": "Actions" },
-    may.run && button("Run now…", () => runNow(answer, refresh), { class: "main", id: "act-run" }),
+    may.run && button("Run now…", () => openRun(answer, refresh), { class: "main", id: "act-run" }),
     may.pause && button(dag.paused ? "Resume…" : "Pause…", () => pause(answer, refresh), { id: "act-pause" }),
     may.replay && button("Replay…", () => replay(new URLSearchParams()), { id: "act-replay" }),
     may.replay && letters > 0 && button("Redrive dead letters…", () => replay(new URLSearchParams({ dead_letters: "true" })), { id: "act-letters" }),
     may.run && button("Diagnose…", () => openDiagnosis(answer), { id: "act-diagnose" }),
     link("DAG in Airflow", answer.name),
   );
-}
-
-function runNow({ name, dag }, refresh) {
-  const resume = dag.paused && el("input", { type: "checkbox", id: "also-resume" });
-  openDialog("Run now", {
-    body: [
-      el("p", {}, "Starts a run that reads new records from the committed offsets on and commits them to the tables. Nothing is read twice; a run beside another waits for it."),
-      dag.paused && el("p", {}, "The connector is paused: the run waits until it is resumed."),
-      resume && el("label", { class: "check" }, resume, " Resume it too; then it runs on its schedule again"),
-    ],
-    confirm: "Run now",
-    act: async () => {
-      const run = await airflow.trigger(name, {});
-      if (resume && resume.checked) await airflow.pause(name, false);
-      say("The run is queued.");
-      refresh();
-      return done("The run is queued. ", name, run.dag_run_id);
-    },
-  });
 }
 
 function pause({ name, dag, record }, refresh) {

@@ -4,10 +4,11 @@ import { actions } from "./actions.js";
 import { el, notice, section, table } from "./dom.js";
 import { deadLetters } from "./letters.js";
 import { controlEvents } from "./events.js";
-import { count, counted, duration, moment, range, shown } from "./format.js";
+import { NONE, age, count, counted, duration, moment, range, shown } from "./format.js";
 import { history } from "./history.js";
 import { holdings } from "./intervals.js";
-import { badge, isStale, lateBadge, link, name, when } from "./parts.js";
+import { airflowTroubles, badge, failingSince, isStale, lateBadge, link, name, when } from "./parts.js";
+import { replays } from "./replays.js";
 import { openReplay } from "./replay.js";
 
 /** Draw the connector; `refresh` asks for it again. */
@@ -22,9 +23,10 @@ export function connectorView(answer, refresh) {
       el("div", {}, el("h1", {}, name(answer.name, 120), " ", badge(answer.state), " ", lateBadge(lateTables(answer).count)), answer.dag.description && el("p", { class: "hint" }, name(answer.dag.description, 300))),
       actions(answer, refresh, replay),
     ),
+    airflowTroubles(answer.airflow),
     ...troubles(answer),
     facts(answer),
-    ...(record ? kept(answer, record, replay) : []),
+    ...(record ? kept(answer, record, replay) : [replays(answer)]),
   ];
 }
 
@@ -32,6 +34,7 @@ function kept(answer, record, replay) {
   return [
     history(record.history),
     holdings(record, answer.may.replay ? replay : null),
+    replays(answer),
     partitions(record),
     tables(record),
     deadLetters(record, answer),
@@ -39,17 +42,23 @@ function kept(answer, record, replay) {
   ];
 }
 
-function troubles({ name: own, state, dag, problem, record }) {
+function troubles({ name: own, state, dag, problem, record, replays: known }) {
   const found = [];
   if (state === "broken") found.push(notice("bad", el("p", {}, "The connector file has errors. ", link("Its DAG's docs list them", own), "."), said(dag)));
-  if (state === "failed") found.push(notice("bad", el("p", {}, "The last run failed. ", link("Open the run", own, dag.run.run_id), "."), said(dag)));
+  if (dag.failing) found.push(notice("bad", el("p", {}, state === "failed" && "The last run failed. ", failingSince(dag), " ", link("Open the run", own, dag.failing.run_id), "."), said(dag)));
+  const last = known?.runs.find((run) => !run.asked.dry_run);
+  if (last?.state === "failed") {
+    const kind = last.asked.dead_letters ? "redrive" : "replay";
+    found.push(notice("warn", el("p", {}, `The last ${kind} failed, `, when(last.ended ?? last.run_after), ". ", link("Open its run", own + ".replay", last.run_id), "."), last.failure && el("p", {}, name(last.failure, 2000))));
+  }
   if (problem) found.push(notice("warn", el("p", {}, name(problem, 600))));
   if (!record) return found;
   const { status } = record;
   if (isStale(status.at)) {
     found.push(notice("warn", el("p", {}, "This status is old: it was collected ", when(status.at), ". Is the DAG floe.status running?")));
   }
-  if (status.problems.length) found.push(notice("bad", el("ul", {}, status.problems.map((one) => el("li", {}, name(one, 1000))))));
+  const problems = problemsOf(status);
+  if (problems.length) found.push(notice("bad", el("ul", {}, problems.map((one) => el("li", {}, name(one, 1000))))));
   const late = lateTables({ record });
   if (late.count) {
     const limit = duration(record.freshness.max_ms / 1000);
@@ -74,7 +83,14 @@ function troubles({ name: own, state, dag, problem, record }) {
   return found;
 }
 
-/** What the first failed task of the last run says. */
+/** The problems of the connector, its partitions and its tables, some of them. */
+function problemsOf(status) {
+  const partitions = (status.partitions ?? []).filter((one) => one.problem).map((one) => `${one.topic}-${one.partition}: ${one.problem}`);
+  const tables = (status.tables ?? []).filter((one) => one.problem).map((one) => `${one.name}: ${one.problem}`);
+  return [...status.problems, ...partitions, ...tables].slice(0, 20);
+}
+
+/** What the first failed task says of the last run that failed. */
 function said(dag) {
   return dag.failure && el("p", {}, name(dag.failure, 2000));
 }
@@ -87,7 +103,8 @@ function lateTables({ record }) {
 
 function facts({ name: own, dag, record }) {
   const status = record?.status;
-  const all = status?.tables ?? [];
+  // the dead-letter table only gets what others refuse
+  const all = (status?.tables ?? []).filter((one) => !one.is_dead_letters);
   const valid = all.map((one) => one.commits.find((commit) => commit.valid_through)?.valid_through);
   const commits = all.flatMap((one) => one.commits.slice(0, 1)).map((one) => one.at).sort();
   const letters = record?.dead_letters?.reduce((sum, one) => sum + one.count, 0);
@@ -102,13 +119,28 @@ function facts({ name: own, dag, record }) {
     fact("Last commit", when(commits.at(-1)), commits.length > 0 && moment(commits.at(-1))),
     fact("Dead letters", count(letters), letters !== undefined && "open"),
     fact("Last run", dag.run ? link(shown(dag.run.state), own, dag.run.run_id) : "none yet", dag.run && when(dag.run.ended ?? dag.run.started ?? dag.run.run_after)),
-    fact("Next run", dag.paused ? "paused" : when(dag.next_run), !dag.paused && dag.next_run && moment(dag.next_run)),
+    fact("Next run", ...nextRun(dag)),
     fact("Status from", status ? when(status.at) : "not collected yet", status && moment(status.at)),
   );
 }
 
+/** When the next run begins: one that is due waits for the run before it, or for the scheduler. */
+function nextRun(dag) {
+  if (dag.paused) return ["paused"];
+  if (!dag.next_run) return [NONE];
+  if (age(dag.next_run) < 0) return [when(dag.next_run), moment(dag.next_run)];
+  const isActive = ["queued", "running"].includes(dag.run?.state);
+  return ["due", isActive ? "after the active run" : `since ${moment(dag.next_run)}`];
+}
+
+/** Why a part of a status is not there: nobody answered, or nobody was asked, which the problems say. */
+function unknown(status, what) {
+  if (status.problems.length) return notice("warn", el("p", {}, `${what} are not known: the problems above say why.`));
+  return el("p", { class: "quiet" }, `${what} were not looked up yet: the DAG floe.status does it every minute.`);
+}
+
 function partitions({ status }) {
-  if (status.partitions === null) return section("Partitions", null, notice("warn", el("p", {}, "Kafka did not answer when this status was collected.")));
+  if (status.partitions === null) return section("Partitions", null, unknown(status, "They"));
   const columns = [
     { title: "Partition", cell: (one) => name(`${one.topic}-${one.partition}`) },
     { title: "Lag, records", numeric: true, cell: (one) => count(one.lag) },
@@ -123,12 +155,9 @@ function partitions({ status }) {
 }
 
 function tables({ status }) {
-  if (status.tables === null) {
-    const why = status.problems.length ? notice("warn", el("p", {}, "The catalog did not answer when this status was collected.")) : el("p", { class: "quiet" }, "They were not looked up yet: the DAG floe.status does it every minute.");
-    return section("Tables", null, why);
-  }
+  if (status.tables === null) return section("Tables", null, unknown(status, "They"));
   if (!status.tables.length) return section("Tables", null, el("p", { class: "quiet" }, "The connector has written to no table yet."));
-  return section("Tables", "On the branch that the connector writes.", status.tables.map(oneTable));
+  return section("Tables", "On the branch that the connector writes: all rows of the table, and the connector's own last commit.", status.tables.map(oneTable));
 }
 
 function oneTable(one) {
@@ -136,8 +165,8 @@ function oneTable(one) {
   const columns = [
     { title: "Committed", cell: (commit) => [moment(commit.at), " ", el("span", { class: "quiet" }, when(commit.at))] },
     { title: "Kind", cell: (commit) => shown(commit.kind) },
-    { title: "Rows", numeric: true, cell: (commit) => count(commit.rows) },
-    { title: "Files", numeric: true, cell: (commit) => count(commit.files) },
+    { title: "Rows added", numeric: true, cell: (commit) => count(commit.rows) },
+    { title: "Files added", numeric: true, cell: (commit) => count(commit.files) },
     { title: "Valid through", numeric: true, cell: (commit) => moment(commit.valid_through) },
     { title: "Snapshot", numeric: true, cell: (commit) => el("code", {}, shown(commit.snapshot_id)) },
   ];
@@ -149,7 +178,7 @@ function oneTable(one) {
       {},
       name(one.name),
       el("span", { class: "quiet" }, ` branch ${shown(one.branch, 60)}`),
-      el("span", { class: "end" }, one.exists ? (last ? [`${counted(last.rows, "row")}, `, when(last.at)] : "no commit of this connector") : "does not exist yet"),
+      el("span", { class: "end" }, one.exists ? [typeof one.rows === "number" && `${counted(one.rows, "row")} in all; `, last ? ["last commit ", when(last.at), `: +${counted(last.rows, "row")}`] : "no commit of this connector"] : "does not exist yet"),
     ),
     one.problem && notice("bad", el("p", {}, name(one.problem, 600))),
     one.commits.length ? table(`Commits to ${shown(one.name, 80)}`, columns, one.commits, { class: "cards" }) : el("p", { class: "quiet" }, "This connector has not committed to the table yet."),

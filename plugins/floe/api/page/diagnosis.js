@@ -18,7 +18,7 @@ export function openDiagnosis({ name: dagId, dag }) {
     wide: true,
     body: [
       el("p", {}, "Checks brokers, topics, ACLs, the control topic, schema registry, catalog, warehouse, Spark, packages and clocks. Probes are written and removed; no record is read."),
-      dag.paused && el("p", {}, "The connector is paused: the run waits until it is resumed."),
+      dag.paused && el("p", {}, "The connector is paused: this run waits until it is resumed, and then a run of its schedule begins too, which reads and commits. The command “floe doctor” checks the same without a run."),
       place,
     ],
     confirm: "Diagnose",

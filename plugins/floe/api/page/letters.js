@@ -6,7 +6,7 @@ import { name, when } from "./parts.js";
 
 export function deadLetters({ dead_letters: reasons, dead_letters_at: at }, { may }) {
   const title = "Dead letters";
-  if (reasons === null) return section(title, null, el("p", { class: "quiet" }, "They were not looked up: the connector has no dead-letter table, or its catalog did not answer."));
+  if (reasons === null) return section(title, null, el("p", { class: "quiet" }, "They were not looked up: the connector has no dead-letter table, or the problems above say why."));
   const looked = at ? [" Looked up ", when(at), "."] : [];
   if (!reasons.length) return section(title, null, el("p", { class: "quiet" }, "None is open.", looked));
   const hint = [may.records ? "Records that could not become rows, and are not resolved yet." : "You may not see the records: that needs the right to read the DAG's task logs.", looked];
@@ -21,7 +21,7 @@ function oneReason(reason, index) {
       "summary",
       {},
       el("strong", {}, name(reason.reason, 200)),
-      el("span", { class: "quiet" }, " in ", name(reason.table, 120), ", stage ", name(reason.stage, 60)),
+      el("span", { class: "quiet" }, reason.table ? [" for ", name(reason.table, 120)] : " before a table was chosen", ", stage ", name(reason.stage, 60)),
       el("span", { class: "end" }, counted(reason.count, "record")),
     ),
     reason.samples.length ? el("ul", { class: "samples" }, reason.samples.map(sample)) : el("p", { class: "quiet" }, "No record is shown."),

@@ -2,16 +2,17 @@
 
 import { button, el, notice, table } from "./dom.js";
 import { NONE, age, count, counted, duration, moment, shown } from "./format.js";
-import { badge, isStale, lateBadge, name, stateText, when } from "./parts.js";
+import { airflowTroubles, badge, failingSince, isStale, lateBadge, name, stateText, when } from "./parts.js";
 
 const chosen = { text: "", state: "all", key: "attention", down: false };
 
-const RANK = { broken: 0, failed: 1, running: 3, paused: 4, ready: 5 };
+const RANK = { broken: 0, failed: 1, failing: 2, stalled: 3, problems: 4, running: 5, paused: 6, ready: 7 };
+const BAD = ["broken", "failed", "failing", "stalled", "problems"];
 const time = (text) => Date.parse(text) || null;
 
 function needsCare(line) {
   const status = line.status;
-  return ["broken", "failed"].includes(line.state) || !status || status.problems.length > 0 || status.backlog > 0 || status.late > 0 || isStale(status.at);
+  return BAD.includes(line.state) || !status || status.problems.length > 0 || status.backlog > 0 || status.late > 0 || isStale(status.at);
 }
 
 const KEYS = {
@@ -45,7 +46,7 @@ function matches(line) {
 }
 
 /** Draw the list; `redraw` draws it again with another order or filter. */
-export function listView({ connectors }, redraw) {
+export function listView({ connectors, airflow }, redraw) {
   const found = connectors.filter(matches).sort(compare);
   const care = connectors.filter(needsCare).length;
   const head = el(
@@ -62,6 +63,7 @@ export function listView({ connectors }, redraw) {
   if (!connectors.length) {
     return [
       head,
+      airflowTroubles(airflow),
       notice(
         "info",
         el("p", {}, el("strong", {}, "No connector is here yet.")),
@@ -73,7 +75,7 @@ export function listView({ connectors }, redraw) {
     Object.assign(chosen, change);
     redraw();
   };
-  return [head, tools(connectors, set), found.length ? lines(found, set) : none(set)];
+  return [head, airflowTroubles(airflow), tools(connectors, set), found.length ? lines(found, set) : none(set)];
 }
 
 function tools(connectors, set) {
@@ -123,7 +125,7 @@ function connectorCell(line) {
 
 function problemCell({ state, status, problem, dag }) {
   if (state === "broken") return el("span", { class: "bad-text" }, "The connector file has errors.");
-  if (state === "failed" && dag.failure) return el("span", { class: "bad-text" }, shown(dag.failure, 160));
+  if (dag.failing) return el("span", { class: "bad-text" }, failingSince(dag), dag.failure && ` ${shown(dag.failure, 160)}`);
   if (problem) return el("span", { class: "warn-text" }, shown(problem, 110));
   const texts = [...status.problems];
   if (status.late > 0) texts.unshift(lateText(status));

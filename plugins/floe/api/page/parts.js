@@ -1,14 +1,17 @@
 // Small things that both views have.
 
 import { openPage, pageOf } from "./calls.js";
-import { el } from "./dom.js";
-import { NONE, age, ago, moment, shown } from "./format.js";
+import { el, notice } from "./dom.js";
+import { NONE, age, ago, counted, moment, shown } from "./format.js";
 
 export const STALE = 300; // seconds
 
 const STATES = {
   broken: ["bad", "Broken", "The connector file has errors; every run fails."],
   failed: ["bad", "Failed", "The last run failed."],
+  failing: ["bad", "Failing", "The last runs failed; another one is queued or at work."],
+  stalled: ["bad", "No scheduler", "Airflow's scheduler is not alive: no run begins or goes on."],
+  problems: ["bad", "Problems", "The last run did not fail; the next one would meet problems."],
   running: ["busy", "Running", "A run is queued or at work."],
   paused: ["idle", "Paused", "No run starts until the connector is resumed."],
   ready: ["good", "Ready", "The last run did not fail; the next one starts on schedule."],
@@ -18,6 +21,18 @@ const STATES = {
 export function badge(state) {
   const [kind, text, title] = STATES[state] ?? ["idle", shown(state), ""];
   return el("span", { class: `badge ${kind}`, title }, text);
+}
+
+/** What is wrong with Airflow itself: a notice, or nothing. */
+export function airflowTroubles(texts) {
+  return texts?.length > 0 && notice("bad", el("ul", {}, texts.map((one) => el("li", {}, `${shown(one, 600)}.`))));
+}
+
+/** Since when the runs of a connector fail, as children of an element; nothing if they do not. */
+export function failingSince({ failing }) {
+  if (!failing) return null;
+  const least = failing.is_longer ? "at least " : "";
+  return [`Failing since ${least}${moment(failing.since)}, `, when(failing.since), `: ${least}${counted(failing.runs, "run")}.`];
 }
 
 /** The badge of a connector with late tables; nothing if there is none. */

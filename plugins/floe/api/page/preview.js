@@ -1,4 +1,4 @@
-// A dry run of a replay: started, waited for, and shown as a table, or with the error that it ended with.
+// A dry run of a connector or of a replay: started, waited for, and shown as a table, or with the error that it ended with.
 
 import { airflow } from "./calls.js";
 import { el, notice, say, table } from "./dom.js";
@@ -51,6 +51,7 @@ export async function resultOf(dagId, runId) {
 }
 
 function result(plan) {
+  if (plan.partitions) return liveResult(plan);
   const letters = plan.letters;
   const rows = letters ?? plan.tables ?? [];
   const place = { title: "Range", cell: (one) => [`${shown(one.partition)} `, range(one.range)] };
@@ -78,6 +79,21 @@ function result(plan) {
     el("p", {}, el("strong", {}, says)),
     removes.length > 0 && notice("warn", el("p", {}, "Rows are removed from tables first:"), el("ul", {}, removes)),
     rows.length > 0 && table("Preview", columns, rows, { class: "cards" }),
+  ].filter(Boolean);
+}
+
+/** What a run of the connector would read: new records, and those that tables lack. */
+function liveResult(plan) {
+  const columns = [
+    { title: "Partition and range", cell: (one) => [`${shown(one.partition)} `, range(one.range)] },
+    { title: "Offsets", numeric: true, cell: (one) => count(one.read) },
+    { title: "Why", cell: (one) => (one.kind === "live" ? "new" : shown(one.kind, 40)) },
+    { title: "Into", cell: (one) => name(one.tables, 300) },
+  ];
+  return [
+    el("p", {}, el("strong", {}, plan.read ? `${counted(plan.read, "offset")} would be read, in ${counted(plan.slices, "slice")}.` : "Nothing is unread: a run would end at once.")),
+    plan.partitions.length > 0 && table("Preview", columns, plan.partitions, { class: "cards" }),
+    plan.more > 0 && el("p", { class: "quiet" }, `${counted(plan.more, "more range")} not shown.`),
   ].filter(Boolean);
 }
 

@@ -116,7 +116,7 @@ function rangesForm(answer, wanted) {
         lines,
         button("Add a partition", () => add(), { class: "small" }),
       ),
-      el("fieldset", {}, el("legend", {}, "Or a time window, by Kafka's times"), el("div", { class: "pair" }, labelled("From", from), labelled("To", to))),
+      el("fieldset", {}, el("legend", {}, `Or a time window, by Kafka's times, in the time zone ${zone()}`), el("div", { class: "pair" }, labelled("From", from), labelled("To", to))),
       el("div", {}, labelled("Offsets that a table has already", overlap), means),
       own.length > 0 && el("p", { class: "hint" }, "Into: ", own.map((one) => [name(one), " "])),
     ),
@@ -169,6 +169,15 @@ function rangesOf(text) {
   } catch {
     return {};
   }
+}
+
+/** The browser's time zone, which the fields of times are in: `Europe/Berlin (UTC+02:00 now)`. */
+function zone() {
+  const minutes = -new Date().getTimezoneOffset();
+  const two = (number) => String(Math.floor(Math.abs(number))).padStart(2, "0");
+  const offset = `UTC${minutes < 0 ? "-" : "+"}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
+  const named = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return named && named !== "UTC" ? `${named} (${offset} now)` : "UTC";
 }
 
 function local(text) {

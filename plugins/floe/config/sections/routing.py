@@ -64,6 +64,20 @@ class Routing:
         return self.name if self.by == "field" else ""
 
     @property
+    def tables_text(self) -> str:
+        """Say for people which tables records name; "" where the connector names them."""
+        if self.template is None:
+            return ""
+        path = ".".join(self.path)
+        key = f"the field {path!r} of the key" if path else "the key"
+        whose = {"field": f"the field {path!r}", "header": f"the header {self.header!r}", "key": key}.get(self.by, "")
+        if self.template == VALUE:
+            return f"the tables that {whose} names"
+        if VALUE in self.template:
+            return f"tables {self.template}, where {VALUE} is what {whose} has"
+        return f"tables {self.template}, one for each topic"
+
+    @property
     def is_by_value(self) -> bool:
         """Say whether a value of each record decides."""
         return self.by != "none"

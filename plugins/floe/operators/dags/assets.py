@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, AssetAlias
 
-from floe.config.names import TABLE_SCHEME, table_uri
+from floe.config.names import ALIAS_PREFIX, TABLE_SCHEME, table_uri
 
 if TYPE_CHECKING:
     from airflow.sdk.types import OutletEventAccessorsProtocol
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from floe.control.announcement import Announcement
     from floe.model.plan import Plan
 
-ALIAS_PREFIX = "floe."
 KEPT = "floe.events."
 """How the names of the Airflow variables begin that keep events of failed commits."""
 
@@ -44,7 +43,11 @@ def alias_of(connector: Connector) -> AssetAlias:
 
 
 def outlets_of(connector: Connector) -> list[Asset | AssetAlias]:
-    """Return what a connector's DAGs write: an asset per table that its file names, and the alias."""
+    """Return what a connector's DAG is said to write: an asset per table that its file names, and the alias.
+
+    The replay DAG is said to write the alias alone, as Airflow's *Materialize* refuses an asset that two DAGs produce. Its
+    events are of the same assets: DAGs that wait for a table start after a replay too.
+    """
     dead_letters = (connector.errors.table,) if connector.errors.table else ()
     uris = (table_uri(connector.catalog.name, table) for table in (*connector.tables, *dead_letters))
     return [*(Asset(uri) for uri in dict.fromkeys(uris) if _fits(uri)), alias_of(connector)]

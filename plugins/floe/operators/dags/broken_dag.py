@@ -76,6 +76,7 @@ def _dag(file: ConnectorFile, dag_id: str, schedule: Any, *, is_paused: bool) ->
         start_date=task_context.BEGINNING,
         catchup=False,
         max_active_runs=1,
+        allowed_run_types=task_context.RUN_TYPES,  # type: ignore[arg-type]
         is_paused_upon_creation=is_paused,
         default_args=sink_dag.default_args(),
         tags=["floe", "broken"],

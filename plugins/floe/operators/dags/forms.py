@@ -13,6 +13,7 @@ from airflow.sdk import Param
 from floe.config import Connector, KeyClass
 from floe.config.overrides.run_keys import settable_keys
 from floe.operators.dags.markdown import markdown
+from floe.operators.documentation import linked
 from floe.planning.replay_request import Overlap
 
 RECOVERY, KAFKA_CONNECT = "Recovery", "Kafka Connect"
@@ -24,6 +25,10 @@ HOW, CONNECTOR = "Where and how it is written", "Connector keys"
 START_EXAMPLE = '{"orders": "latest", "payments-0": 1200}'
 SKIP_EXAMPLE = '{"orders-2": 1036, "payments": "2026-01-31T12:00:00Z"}'
 EXAMPLE = '{"0": [100, 200], "3": [0, null]}'
+PAUSED = (
+    "Of a paused DAG: “Unpause on trigger” also starts a run of the schedule, which reads and commits, and may be the first; "
+    "without it this run waits. The commands floe status and floe doctor look without a run."
+)
 KEYS_EXAMPLE = '{"tasks.max": 4}'
 
 
@@ -35,11 +40,11 @@ def sink_form(connector: Connector) -> dict[str, Param]:
             "Maximum number of offsets to read in this run, over all partitions. It applies once to new records and again "
             "to the backlog of each table. Empty: the connector's own limit.",
         ),
-        "dry_run": _switch("Dry run", "Print the plan only: nothing is read, written or moved."),
+        "dry_run": _switch("Dry run", f"Print the plan only: nothing is read, written or moved. {PAUSED}"),
         "diagnose": _switch(
             "Diagnose",
             "Check brokers, topics, ACLs, registry, catalog, warehouse, Spark and versions, with probes that are removed, "
-            "and print what to do. No record is read.",
+            f"and print what to do. No record is read. {PAUSED}",
         ),
         "start_at": _offsets(
             "Where a new topic begins",
@@ -102,7 +107,7 @@ def sink_form(connector: Connector) -> dict[str, Param]:
         "drop_backlog": _names(
             "Drop the backlog of tables",
             "Tables, one on each line. The records that they are behind on are skipped; they take new ones again. Terms: "
-            "docs/glossary.md.",
+            f"{linked('docs/glossary.md')}.",
         ),
         "reset_topics": _names(
             "Start over with topics",
@@ -238,6 +243,6 @@ def _config(connector: Connector, allowed: KeyClass) -> Param:
         title="Connector keys for this run",
         description_md=f"Sets keys of the connector for this run, e.g. {markdown(KEYS_EXAMPLE)}. Checked like the file. A "
         "run of this DAG may set these, shown with their present values, and keys of tables and of clients "
-        f"(docs/reference/configuration.md):\n{keys}",
+        f"({linked('docs/reference/configuration.md')}):\n{keys}",
         section=CONNECTOR,
     )

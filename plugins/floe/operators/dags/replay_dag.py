@@ -10,6 +10,7 @@ from floe.config import Connector, KeyClass
 from floe.config.names import REPLAY_SUFFIX
 from floe.operators import task_context
 from floe.operators.dags import sink_dag
+from floe.operators.dags.assets import alias_of
 from floe.operators.dags.forms import replay_form
 from floe.operators.dags.links import dag_link, page_link
 from floe.operators.dags.markdown import readable
@@ -106,6 +107,7 @@ def replay_dag(connector: Connector) -> DAG:
         schedule=None,
         start_date=task_context.BEGINNING,
         catchup=False,
+        allowed_run_types=task_context.RUN_TYPES,  # type: ignore[arg-type]
         max_active_runs=connector.dag.max_active_replays,  # each has its own plan; the tables' ledgers keep them apart
         is_paused_upon_creation=False,
         on_failure_callback=of_dag(connector.dag.on_failure),
@@ -115,7 +117,9 @@ def replay_dag(connector: Connector) -> DAG:
         tags=["floe", "replay", *connector.dag.tags],
         doc_md=_doc(connector),
     ) as dag:
-        sink_dag.chain(connector, PlanReplayOperator(task_id=task_context.PLAN_TASK, connector=connector))
+        plan = PlanReplayOperator(task_id=task_context.PLAN_TASK, connector=connector)
+        # the alias alone: Airflow materializes an asset by its one producer, the connector's DAG
+        sink_dag.chain(connector, plan, [alias_of(connector)])
     sink_dag.set_access(dag, connector.dag)
     return dag
 
@@ -134,7 +138,7 @@ def _doc(connector: Connector) -> str:
             "* Clearing a run and running it again is always safe: it keeps its plan and its identity.",
             "* `dry_run` prints what would be written.",
             "",
-            f"{page_link(connector.name)}. {sink_dag.HELP}",
+            f"{page_link(connector.name)}. {sink_dag.help_text()}",
             "",  # Airflow takes a text that ends in .md for a path
         ]
     )

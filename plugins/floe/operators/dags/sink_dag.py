@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any
 
-from airflow.sdk import DAG, BaseOperator
+from airflow.sdk import DAG, Asset, AssetAlias, BaseOperator
 from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction, RetryRule
 
 from floe.config import Connector
@@ -20,13 +20,11 @@ from floe.operators.dags.forms import sink_form
 from floe.operators.dags.links import dag_link, page_link
 from floe.operators.dags.markdown import markdown, readable
 from floe.operators.dags.schedule import airflow_schedule, shown_schedule
+from floe.operators.documentation import markdown_link
 from floe.operators.failures import say_failure
 from floe.operators.lookup.callbacks import of_dag
 from floe.operators.plan import PlanOperator
 from floe.operators.write import WriteFilesOperator
-
-RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
-"""All but Airflow's own backfill: a run reads from the position on, whatever its date."""
 
 COMMIT_RETRIES = 5
 """With doubled delays about five minutes, beyond the retry time of each try: what was written is worth waiting for."""
@@ -76,8 +74,8 @@ def set_access(dag: DAG, settings: DagSettings) -> None:
     dag.access_control = access or None
 
 
-def chain(connector: Connector, plan: BaseOperator) -> None:
-    """Put write and commit behind a plan."""
+def chain(connector: Connector, plan: BaseOperator, outlets: Sequence[Asset | AssetAlias]) -> None:
+    """Put write and commit behind a plan; ``outlets``: what the commit is said to write."""
     write = WriteFilesOperator(task_id=task_context.WRITE_TASK, connector=connector)
     commit = CommitOperator(
         task_id=task_context.COMMIT_TASK,
@@ -85,7 +83,7 @@ def chain(connector: Connector, plan: BaseOperator) -> None:
         trigger_rule="all_done_min_one_success",
         retries=max(COMMIT_RETRIES, connector.dag.retries),
         retry_exponential_backoff=True,
-        outlets=outlets_of(connector),
+        outlets=outlets,
         on_failure_callback=[say_failure, keep_committed],
     )
     plan >> write >> commit
@@ -102,7 +100,7 @@ def sink_dag(connector: Connector) -> DAG:
         start_date=task_context.BEGINNING,
         catchup=False,
         max_active_runs=1,
-        allowed_run_types=RUN_TYPES,  # type: ignore[arg-type]
+        allowed_run_types=task_context.RUN_TYPES,  # type: ignore[arg-type]
         dagrun_timeout=_time(connector.dag.run_timeout_ms),
         on_failure_callback=of_dag(connector.dag.on_failure),
         on_success_callback=of_dag(connector.dag.on_success),
@@ -112,12 +110,15 @@ def sink_dag(connector: Connector) -> DAG:
         tags=["floe", "sink", *connector.dag.tags],
         doc_md=_doc(connector),
     ) as dag:
-        chain(connector, PlanOperator(task_id=task_context.PLAN_TASK, connector=connector))
+        chain(connector, PlanOperator(task_id=task_context.PLAN_TASK, connector=connector), outlets_of(connector))
     set_access(dag, connector.dag)
     return dag
 
 
-HELP = "Error codes are explained in floe's `docs/troubleshooting.md`, terms in `docs/glossary.md`."
+def help_text() -> str:
+    """Say in a DAG's docs where errors and terms are explained."""
+    codes, terms = markdown_link("troubleshooting.md"), markdown_link("glossary.md")
+    return f"Error codes are explained in floe's {codes}, terms in {terms}."
 
 
 def shown(text: str) -> str:
@@ -145,7 +146,7 @@ def _doc(connector: Connector) -> str:
         "Airflow's own backfill is refused: a run reads from the committed offsets on, whatever its date. To read offsets or "
         f"times again, trigger {dag_link(connector.name + REPLAY_SUFFIX)}.",
         "",
-        f"{page_link(connector.name)}. {HELP}",
+        f"{page_link(connector.name)}. {help_text()}",
         *(f"\n⚠ {markdown(warning)}" for warning in connector.warnings[:_SHOWN_WARNINGS]),
         "",  # Airflow takes a text that ends in .md for a path
     ]

@@ -33,6 +33,7 @@ def status_dag(default_folder: Path) -> DAG:
         start_date=task_context.BEGINNING,
         catchup=False,
         max_active_runs=1,
+        allowed_run_types=task_context.RUN_TYPES,  # type: ignore[arg-type]
         is_paused_upon_creation=False,
         default_args={"owner": "floe", "retries": 0, "on_failure_callback": say_failure},
         tags=["floe"],

@@ -15,6 +15,7 @@ from floe.operators.failures import floe_task
 from floe.operators.lookup.config_values import resolved
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.status import store
+from floe.operators.status.failing_runs import failing
 from floe.operators.status.late_tables import LateTables
 from floe.side_by_side import side_by_side
 
@@ -47,7 +48,7 @@ class StatusOperator(BaseOperator):
 
     @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
-        """Return how many records were kept, and of which connectors something is wrong, in small.
+        """Return how many records were kept, and of which connectors something is wrong or runs fail, in small.
 
         Raises TablesLate, after all that, where tables became late.
         """
@@ -66,12 +67,19 @@ class StatusOperator(BaseOperator):
         for name in jobs.keys() - kept.keys():
             kept[name] = _keep(_unanswered(name, formers[name]), connectors[name], wrong, late)
         store.remove_others(kept.keys())
-        for name, problem in sorted(wrong.items()):
+        fail = failing(context, sorted(name for name, connector in connectors.items() if connector is not None))
+        for name, problem in sorted([*wrong.items(), *fail.items()]):
             self.log.warning("%s: %s", name, problem)
         self.log.info("status of %s connectors kept", sum(kept.values()))
         late.alert()
         shown = dict(sorted(wrong.items())[:MAX_SHOWN])
-        return {"kept": sum(kept.values()), "wrong": shown, "more": len(wrong) - len(shown)}
+        return {
+            "kept": sum(kept.values()),
+            "wrong": shown,
+            "more": len(wrong) - len(shown),
+            "failing": dict(sorted(fail.items())[:MAX_SHOWN]),
+            "more_failing": max(0, len(fail) - MAX_SHOWN),
+        }
 
 
 def _keep(record: StatusRecord, connector: Connector | None, wrong: dict[str, str], late: LateTables) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from pyiceberg.table import Table
@@ -12,6 +14,7 @@ from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
+from floe.model.ranges import TopicPartition
 from floe.status.parts.record_size import with_most_spans
 from floe.status.record import HeldOffsets
 from floe.status.tables import Found, TableReader
@@ -23,14 +26,22 @@ MAX_ENTRIES: Final = 2_000
 
 
 def held_offsets(
-    reader: TableReader, found: Mapping[str, Found], topic_ids: Mapping[str, str]
+    reader: TableReader,
+    found: Mapping[str, Found],
+    topic_ids: Mapping[str, str],
+    committed: Mapping[TopicPartition, int] = MappingProxyType({}),
 ) -> tuple[HeldOffsets, ...]:
     """Return what the connector's tables contain, by table and partition; nothing of the dead-letter table.
 
     ``topic_ids``: of the topics that exist. Of a topic that is not among them, its last incarnation counts. A table whose
-    ledger cannot be read has its problem in its own status.
+    ledger cannot be read has its problem in its own status. ``committed``: the group's offsets, as far as they were known
+    before the tables were loaded.
     """
-    every = (held for name, table in found.items() for held in _of_table(reader, name, table, topic_ids))
+    every = (
+        replace(held, committed=committed.get(TopicPartition(held.topic, held.partition)))
+        for name, table in found.items()
+        for held in _of_table(reader, name, table, topic_ids)
+    )
     return with_most_spans(every, MAX_ENTRIES)
 
 

@@ -225,6 +225,19 @@ def test_delete_removes_all_variables_and_ends_runs_that_wait(one: Site) -> None
     assert [state for _, state, _ in one.runs("one")] == ["success", "failed"]
 
 
+def test_delete_leaves_no_asset_that_only_the_connector_names(one: Site) -> None:
+    one.add_dag("one")
+    one.add_dag("other")
+    one.add_asset("iceberg://demo/db/own", "one", alias="floe.one")
+    one.add_asset("iceberg://demo/db/both", "one", "other", alias="floe.one")
+    one.add_asset("iceberg://demo/db/others", "other", alias="floe.one2")
+    assert one.client(BASE).delete("/connectors/one").status_code == 204
+    assert one.named_assets() == {
+        "iceberg://demo/db/both": ["other"],
+        "iceberg://demo/db/others": ["floe.one2", "other"],
+    }
+
+
 def test_file_is_not_changed_by_rest(site: Site) -> None:
     keys = {**CONFIG, "name": "filed", TOKEN: SECRET}
     site.add_file("some-file", keys)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from airflow.api.common.airflow_health import get_airflow_health
 
+from floe.api.airflow_health import forget
 from floe.config.stored.stored_connector import CONNECTOR, STATE
 from tests.support.api.site import Site
 from tests.support.rest.floe_worker import BASE, CONFIG
@@ -213,3 +216,163 @@ def test_restart_of_what_did_not_fail_changes_nothing(one: Site) -> None:
     run = one.add_run("one", "success", {"plan": "success", "write": "skipped"})
     assert one.client(BASE).post("/connectors/one/restart").status_code == 204
     assert one.task_states("one", run) == {"plan": "success", "write": "skipped"}
+
+
+# -- parts of Airflow's that are not alive -----------------------------------------------------------------------------
+
+DEAD = "Airflow's scheduler is not alive: it sent its last heartbeat at 2026-01-01T00:00:00+00:00"
+
+
+def test_connector_of_a_dead_scheduler_is_unassigned_and_says_why(one: Site) -> None:
+    one.add_run("one", "success")
+    one.beat("SchedulerJob")
+    found = status(one)
+    entries = [found["connector"], *found["tasks"]]
+    assert [entry["state"] for entry in entries] == ["UNASSIGNED"] * 3
+    assert all(entry["trace"].startswith(DEAD) for entry in entries)
+    line = one.client("/floe").get("/view/connectors").json()
+    assert (line["connectors"][0]["state"], line["airflow"][0].startswith(DEAD)) == ("stalled", True)
+    one.beat()
+    assert states(one) == ("RUNNING", ["RUNNING", "RUNNING"])
+
+
+@pytest.mark.parametrize("last", ["running", "queued"])
+def test_run_that_a_dead_scheduler_left_is_not_running(one: Site, last: str) -> None:
+    one.add_run("one", last)
+    one.beat("SchedulerJob")
+    assert states(one)[0] == "UNASSIGNED"
+    assert one.client("/floe").get("/view/connectors/one").json()["state"] == "stalled"
+
+
+def test_tasks_that_failed_stay_so_when_the_scheduler_dies(one: Site) -> None:
+    one.add_run("one", "failed", {"plan": "failed"}, {"plan": "bad"})
+    one.beat("SchedulerJob")
+    found = status(one)
+    assert (found["connector"]["state"], found["tasks"][0]["state"], found["tasks"][0]["trace"]) == (
+        "UNASSIGNED",
+        "FAILED",
+        "plan: bad",
+    )
+
+
+def test_paused_connector_needs_no_scheduler(one: Site) -> None:
+    one.client(BASE).put("/connectors/one/pause")
+    one.beat("SchedulerJob")
+    assert states(one) == ("PAUSED", ["PAUSED", "PAUSED"])
+    assert one.client("/floe").get("/view/connectors/one").json()["state"] == "paused"
+
+
+def test_dead_dag_processor_is_named_where_a_connector_waits_for_it(one: Site) -> None:
+    one.add_file("two", {**CONFIG, "name": "two", "iceberg.connect.group-id": "other"})
+    one.beat("DagProcessorJob")
+    assert states(one)[0] == "RUNNING"
+    found = one.client(BASE).get("/connectors/two/status").json()["connector"]
+    assert found["state"] == "UNASSIGNED"
+    assert found["trace"].startswith("Airflow's DAG processor is not alive: it sent its last heartbeat at 2026-01-01")
+
+
+@pytest.mark.parametrize(
+    ("dead", "never", "code", "state", "named"),
+    [
+        ((), False, 200, "healthy", ()),
+        (("SchedulerJob",), False, 500, "unhealthy", ("scheduler",)),
+        (("SchedulerJob",), True, 503, "starting", ("scheduler",)),
+        (("DagProcessorJob",), False, 500, "unhealthy", ("DAG processor",)),
+        (("DagProcessorJob",), True, 500, "unhealthy", ("DAG processor",)),
+        (("TriggererJob",), False, 200, "healthy", ("triggerer",)),
+        (("TriggererJob",), True, 200, "healthy", ()),
+        (("SchedulerJob", "DagProcessorJob", "TriggererJob"), False, 500, "unhealthy", ("scheduler", "DAG processor")),
+    ],
+)
+def test_health_names_the_parts_that_are_not_alive(
+    one: Site, dead: tuple[str, ...], never: bool, code: int, state: str, named: tuple[str, ...]
+) -> None:
+    one.beat(*dead, never=never)
+    answer = one.client(BASE).get("/health")
+    assert (answer.status_code, answer.json()["status"]) == (code, state)
+    message = answer.json()["message"]
+    assert [part for part in ("scheduler", "DAG processor") if f"{part} is not alive" in message] == [
+        part for part in named if part != "triggerer"
+    ]
+    assert ("triggerer is not alive" in message) == ("TriggererJob" in dead and not never)
+
+
+def test_database_that_does_not_answer_is_unhealthy(one: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow.api.common import airflow_health as airflows
+
+    def broken() -> None:
+        msg = "database is locked"
+        raise RuntimeError(msg)
+
+    forget()
+    monkeypatch.setattr(airflows.SchedulerJobRunner, "most_recent_job", broken)
+    answer = one.client(BASE).get("/health")
+    assert (answer.status_code, answer.json()["status"]) == (500, "unhealthy")
+    assert "Airflow's database does not answer" in answer.json()["message"]
+
+
+def test_airflow_is_asked_once_in_some_seconds(one: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr("floe.api.airflow_health.get_airflow_health", lambda: calls.append(1) or get_airflow_health())
+    forget()
+    for _ in range(5):
+        status(one)
+    assert len(calls) == 1
+
+
+# -- runs that fail again and again ------------------------------------------------------------------------------------
+
+
+def test_page_says_since_when_runs_fail_while_the_next_one_is_at_work(one: Site) -> None:
+    one.add_run("one", "success")
+    first = one.add_run("one", "failed", {"plan": "failed"}, {"plan": "first"})
+    last = one.add_run("one", "failed", {"plan": "failed"}, {"plan": "the brokers do not answer"})
+    one.add_run("one", "success", conf={"dry_run": True}, ended=True)
+    one.add_run("one", "running")
+    found = one.client("/floe").get("/view/connectors").json()["connectors"][0]
+    assert (found["state"], found["dag"]["failure"]) == ("failing", "the brokers do not answer")
+    failing = found["dag"]["failing"]
+    assert (failing["runs"], failing["run_id"], failing["is_longer"]) == (2, last, False)
+    assert failing["since"] == one.ended("one", first)
+    one.add_run("one", "success")
+    found = one.client("/floe").get("/view/connectors/one").json()
+    assert (found["state"], found["dag"]["failing"], found["dag"]["failure"]) == ("ready", None, None)
+
+
+def test_page_lists_replays_with_what_they_read_and_their_error(one: Site) -> None:
+    one.add_dag("one.replay", "floe", "replay", is_paused=True)
+    failed = one.add_run(
+        "one.replay",
+        "failed",
+        {"plan": "failed"},
+        {"plan": "no dead letter"},
+        conf={"dead_letters": True, "topic": "t"},
+    )
+    hostile = {
+        "ranges": {str(i): [0, 1] for i in range(5000)},
+        "topic": "x" * 10_000,
+        "overlap": ["\ud800"],
+        "all": "y",
+    }
+    one.add_run("one.replay", "queued", conf=hostile)
+    one.add_run("one.replay", "running", conf={"ranges": 7, "dry_run": True})
+    found = one.client("/floe").get("/view/connectors/one").json()["replays"]
+    assert (found["paused"], [run["state"] for run in found["runs"]]) == (True, ["running", "queued", "failed"])
+    last = found["runs"][-1]
+    assert (last["run_id"], last["failure"], last["asked"]["dead_letters"]) == (failed, "no dead letter", True)
+    asked = found["runs"][1]["asked"]
+    assert (asked["partitions"], asked["all"], len(asked["topic"]) < 300) == (5000, True, True)
+    assert found["runs"][0]["asked"]["partitions"] == 0 and found["runs"][0]["asked"]["dry_run"]
+    assert len(json.dumps(found)) < 5000
+    assert one.client("/floe", "other").get("/view/connectors/one").json().get("replays") is None
+
+
+def test_connector_without_a_replay_dag_lists_none(one: Site) -> None:
+    assert one.client("/floe").get("/view/connectors/one").json()["replays"] is None
+
+
+def test_failures_beyond_those_looked_at_are_said_to_be_longer(one: Site) -> None:
+    for _ in range(25):
+        one.add_run("one", "failed")
+    failing = one.client("/floe").get("/view/connectors/one").json()["dag"]["failing"]
+    assert (failing["runs"], failing["is_longer"]) == (20, True)

@@ -128,25 +128,38 @@ def test_a_whole_key_is_routed_by_as_ever(connector):
 
 
 @pytest.mark.parametrize(
-    ("over", "template"),
+    ("over", "template", "destination"),
     [
-        ({DYNAMIC: "true", FIELD: "a"}, "{value}"),
-        ({DYNAMIC: "true", BY: "key"}, "{value}"),
-        ({DYNAMIC: "true", BY: "header", HEADER: "h"}, "{value}"),
-        ({DYNAMIC: "true", TEMPLATE: "raw.{topic}"}, "raw.{topic}"),
-        ({DYNAMIC: "true", FIELD: "a", NAMESPACE: "raw"}, "raw.{value}"),
-        ({TEMPLATE: "raw.{topic}"}, "raw.{topic}"),
-        ({TEMPLATE: "a.b_2.{topic}_v1"}, "a.b_2.{topic}_v1"),
-        ({TEMPLATE: "{topic}.{value}", BY: "key"}, "{topic}.{value}"),
-        ({TEMPLATE: "{value}", BY: "key"}, "{value}"),
-        ({NAMESPACE: "raw.events", BY: "key"}, "raw.events.{value}"),
+        ({DYNAMIC: "true", FIELD: "a"}, "{value}", "the tables that the field 'a' names"),
+        ({DYNAMIC: "true", FIELD: "a.b"}, "{value}", "the tables that the field 'a.b' names"),
+        ({DYNAMIC: "true", BY: "key"}, "{value}", "the tables that the key names"),
+        ({DYNAMIC: "true", BY: "header", HEADER: "h"}, "{value}", "the tables that the header 'h' names"),
+        ({DYNAMIC: "true", TEMPLATE: "raw.{topic}"}, "raw.{topic}", "tables raw.{topic}, one for each topic"),
+        (
+            {DYNAMIC: "true", FIELD: "a", NAMESPACE: "raw"},
+            "raw.{value}",
+            "tables raw.{value}, where {value} is what the field 'a' has",
+        ),
+        ({TEMPLATE: "raw.{topic}"}, "raw.{topic}", "tables raw.{topic}, one for each topic"),
+        ({TEMPLATE: "a.b_2.{topic}_v1"}, "a.b_2.{topic}_v1", "tables a.b_2.{topic}_v1, one for each topic"),
+        (
+            {TEMPLATE: "{topic}.{value}", BY: "key"},
+            "{topic}.{value}",
+            "tables {topic}.{value}, where {value} is what the key has",
+        ),
+        ({TEMPLATE: "{value}", BY: "key"}, "{value}", "the tables that the key names"),
+        (
+            {NAMESPACE: "raw.events", BY: "key"},
+            "raw.events.{value}",
+            "tables raw.events.{value}, where {value} is what the key has",
+        ),
     ],
 )
-def test_records_name_their_tables_by_a_template(connector, over, template):
+def test_records_name_their_tables_by_a_template(connector, over, template, destination):
     made = connector(over, NO_TABLES)
     assert made.routing.template == template
     assert made.routing.is_dynamic
-    assert (made.tables, made.destination) == ((), f"tables named {template}")
+    assert (made.tables, made.destination) == ((), destination)
     assert made.warnings == ()
 
 

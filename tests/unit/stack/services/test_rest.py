@@ -4,11 +4,13 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
 from stack.exceptions import StackError
 from stack.services import rest
+from stack.services.airflow import Airflow
 from stack.services.rest import Rest
 
 
@@ -67,3 +69,14 @@ def test_change_that_fails_in_the_database_is_sent_again(late: tuple[Rest, list[
     api, calls = late
     api.pause("locked")
     assert calls == ["PATCH", "PATCH"]
+
+
+def test_parts_of_airflow_that_are_not_alive_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Airflow(tmp_path, 1, tmp_path, tmp_path)
+    parts = {"scheduler": "unhealthy", "dag_processor": "healthy", "triggerer": None}
+    health = {name: {"status": status, f"latest_{name}_heartbeat": None} for name, status in parts.items()}
+    monkeypatch.setattr(Rest, "health", lambda _: health)
+    assert [text.partition(" is not")[0] for text in one.dead_parts()] == ["Airflow's scheduler", "Airflow's triggerer"]
+    monkeypatch.setattr(Rest, "health", lambda _: {"detail": "x"})
+    (text,) = one.dead_parts()
+    assert "does not say whether its scheduler is alive" in text

@@ -10,6 +10,7 @@ from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import write_properties
+from floe.model.ranges import TopicPartition
 from floe.status.parts import held_offsets as module
 from floe.status.parts.held_offsets import MAX_SPANS, held_offsets
 from floe.status.parts.open_dead_letters import MAX_ROWS, size_problem
@@ -39,6 +40,13 @@ def test_spans_of_all_routes_are_one(lake: Lake) -> None:
     create(lake, {log: Holding({"r1": spans((0, 5), (8, 9)), "r2": spans((5, 7))}), LogId(TOPIC, "T1", 1): Holding()})
     one = reader(lake)
     assert held_offsets(one, one.load_all(), {TOPIC: "T1"}) == (HeldOffsets(TABLE, TOPIC, 0, spans((0, 7), (8, 9))),)
+
+
+def test_offset_that_was_committed_before_the_look_up_is_beside_it(lake: Lake) -> None:
+    create(lake, {LogId(TOPIC, "T1", p): Holding({"r": spans((0, 5))}) for p in range(2)})
+    one = reader(lake)
+    found = held_offsets(one, one.load_all(), {TOPIC: "T1"}, {TopicPartition(TOPIC, 0): 9})
+    assert [(held.partition, held.committed) for held in found] == [(0, 9), (1, None)]
 
 
 def test_present_topic_counts_not_the_former_one(lake: Lake) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 import floe
+from floe.api.airflow_health import airflow_health
 from floe.api.connect.answers import ConnectError, answer
 
 CONNECT_VERSION = "4.3.1"
@@ -23,8 +24,19 @@ def root() -> Response:
 
 @router.get("/health")
 def health() -> Response:
-    """Say that the API answers; the health of Airflow's parts is at ``/api/v2/monitor/health``."""
-    message = "Worker has completed startup and is ready to handle requests."
+    """Say how Airflow is, which is the worker: the parts that are not alive are named.
+
+    As of a worker: 503 while it never had a scheduler, 500 where no connector can run, or none be made, any more.
+    """
+    known = airflow_health()
+    texts = "; ".join(known.texts)
+    scheduler, processor = known.dead_part("scheduler"), known.dead_part("dag_processor")
+    if scheduler is not None and scheduler.heartbeat is None:
+        return answer({"status": "starting", "message": f"Worker is still starting up: {texts}."}, 503)
+    if scheduler is not None or processor is not None or not known.has_database:
+        return answer({"status": "unhealthy", "message": f"Worker may be unable to handle requests: {texts}."}, 500)
+    also = f" {texts}." if texts else ""
+    message = f"Worker has completed startup and is ready to handle requests.{also}"
     return answer({"status": "healthy", "message": message})
 
 
