@@ -13,6 +13,12 @@ class CatalogUnreachable(CatalogError, Retryable):
     code = "FLOE-401"
 
 
+class CatalogFailed(CatalogUnreachable):
+    """The catalog answered with an error that floe does not know: it may pass, or come again."""
+
+    code = "FLOE-423"
+
+
 class CatalogMisconfigured(CatalogError, Terminal):
     """The catalog's properties are not usable."""
 
