@@ -24,7 +24,9 @@ from pyiceberg.io import (
 )
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
-from floe.catalogs.arrow_file_io import ArrowFileIO
+from floe.catalogs.arrow_file_io import ArrowFileIO, check_settings
+from floe.catalogs.exceptions import StoreAddressRefused
+from floe.config.catalogs.store_address import account_problem
 
 CLOUDS: Final = ("core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net", "storage.azure.net")
 """Where Azure's accounts are. To another host no credentials are sent, unless the operator or the connector names it."""
@@ -62,6 +64,10 @@ def arguments(host: str, properties: Properties) -> dict[str, Any]:
             "the location names no account: write container@account.dfs.core.windows.net, or set adls.account-name"
         )
         raise ValueError(message)
+    if problem := account_problem(account):
+        message = f"no credentials are sent to that account: {problem}"
+        raise StoreAddressRefused(message)
+    check_settings(properties)
     return {
         "account_name": account,
         **_addresses(host, properties),

@@ -57,3 +57,9 @@ class CodeRefused(TableUnsuitable):
     """A property names a class that floe does not load."""
 
     code = "FLOE-405"
+
+
+class StoreAddressRefused(TableUnsuitable, ValueError):
+    """A location or a property does not make an address of a store: no client is given it."""
+
+    code = "FLOE-424"

@@ -10,7 +10,7 @@ from pyarrow.fs import FileSystem, GcsFileSystem
 from pyiceberg.io import GCS_DEFAULT_LOCATION, GCS_SERVICE_HOST, GCS_TOKEN, GCS_TOKEN_EXPIRES_AT_MS
 from pyiceberg.typedef import Properties
 
-from floe.catalogs.arrow_file_io import ArrowFileIO
+from floe.catalogs.arrow_file_io import ArrowFileIO, check_settings
 
 NO_LOGIN: Final = "gcs.no-auth"
 IMPERSONATED: Final = "gcs.impersonate.service-account"
@@ -37,6 +37,7 @@ def arguments(properties: Properties) -> dict[str, Any]:
     made: dict[str, Any] = {"retry_time_limit": timedelta(seconds=RETRY_SECONDS), **_login(properties)}
     if location := properties.get(GCS_DEFAULT_LOCATION):
         made["default_bucket_location"] = location
+    check_settings(properties)
     if address := properties.get(GCS_SERVICE_HOST):
         parts = urlsplit(str(address))
         if not parts.scheme or not parts.netloc:
