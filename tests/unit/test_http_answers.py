@@ -7,6 +7,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
+from botocore.config import Config
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
@@ -15,13 +16,15 @@ from floe.config.registry.settings import Limits
 from floe.http_answers import seconds_of
 from floe.registry.transport import Transport
 from tests.support.connectors import MINIMAL
-from tests.support.registry.double import as_json, serving
+from tests.support.registry.double import Reply, as_json, serving
 from tests.support.slow_server import BEGINNINGS, dripping
 
 LIMIT = 0.4
 SOON = 5.0
 """Well above the limit on a busy machine, and below what a byte each 50 ms would take."""
 PARTS = sorted(BEGINNINGS)
+BRIEF = {"connect_timeout": 0.1, "read_timeout": 0.3}
+"""Of a client of AWS, in seconds."""
 
 
 def tables(**keys: Any) -> Tables:
@@ -64,6 +67,29 @@ def test_answer_of_a_catalogs_login_without_an_end_is_an_outage_in_time(part: st
             tables(uri=catalog.url, **{"credential": "id:a-secret-of-test", "oauth2-server-uri": f"{login}/token"})
         assert monotonic() - begun < SOON
         assert catalog.requests == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_answer_of_glue_without_an_end_is_an_outage_in_time(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("botocore.config.Config.OPTION_DEFAULTS", {**Config.OPTION_DEFAULTS, **BRIEF})
+    with dripping(part) as address:
+        begun = monotonic()
+        with pytest.raises(CatalogUnreachable, match="could not load table"):
+            glue(address).load("db.t")
+        assert monotonic() - begun < 4 * SOON
+
+
+def test_endless_answer_of_glue_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("floe.catalogs.providers.glue.catalog.MAX_ANSWER", 10_000)
+    with serving(Reply(200, b'{"Table": "' + b"x" * 100_000)) as server, pytest.raises(CatalogUnreachable):
+        glue(server.url).load("db.t")
+
+
+def glue(address: str) -> Tables:
+    keys = {"glue.region": "eu-west-1", "glue.access-key-id": "a", "glue.secret-access-key": "a-secret-of-glue"}
+    given = {"type": "glue", "warehouse": "s3://b/w", "glue.endpoint": address, "glue.max-retries": "1", **keys}
+    named = {f"iceberg.catalog.{key}": value for key, value in given.items()}
+    return Tables.of(parse_connector({**MINIMAL, **named}))
 
 
 def test_proxy_without_an_end_is_given_up_in_time() -> None:

@@ -187,6 +187,9 @@ BAD_SETTINGS = [
     ),
     *(("gcs.service.host", value) for value in ("http://h:99999", "https://a@b:0", "http://a_/:1")),
     *(("adls.blob-storage-authority", value) for value in ("127.0.0.1:99999", "h:x", "h/p", "a@h")),
+    *(("adls.tenant-id", value) for value in ("../x", "a/b", "a@evil.example", "a#")),
+    *(("hdfs.port", value) for value in ("99999", "x", "0", "-1")),
+    *(("hdfs.host", value) for value in ("h/x", "a@b", "h:1")),
     *(("adls.dfs-storage-scheme", value) for value in ("file", "http://h")),
 ]
 

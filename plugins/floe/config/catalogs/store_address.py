@@ -29,6 +29,11 @@ _REGIONS: Final = ("s3.region", "client.region", "glue.region", "rest.signing-re
 _URLS: Final = ("s3.endpoint", "s3.proxy-uri", "gcs.service.host", "glue.endpoint")
 _AUTHORITIES: Final = ("adls.blob-storage-authority", "adls.dfs-storage-authority")
 _SCHEMES: Final = ("adls.blob-storage-scheme", "adls.dfs-storage-scheme")
+_TEXTS: Final = {
+    "hdfs.host": (re.compile(rf"((hdfs|viewfs)://)?{_HOST}"), "host"),
+    "hdfs.port": (re.compile(_PORT), "port"),
+    "adls.tenant-id": (re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,254}"), "tenant: its id or its domain"),
+}
 _SHOWN: Final = 100
 
 
@@ -80,6 +85,9 @@ def _setting_problem(key: str, value: str) -> str | None:
         return account_problem(value)
     if key in _REGIONS:
         return None if _REGION.fullmatch(value) else f"{value[:_SHOWN]!r} is no region"
+    if key in _TEXTS:
+        rule, what = _TEXTS[key]
+        return None if rule.fullmatch(value) else f"{value[:_SHOWN]!r} is no {what}"
     if key in _AUTHORITIES:
         return None if _AUTHORITY.fullmatch(value) else f"{value[:_SHOWN]!r} is no host, or host:port"
     if key in _SCHEMES:

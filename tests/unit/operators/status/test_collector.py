@@ -14,6 +14,7 @@ import pytest
 
 from floe.config import parse_connector
 from floe.config.secrets.mask import learn
+from floe.kafka.settings import KafkaSettings
 from floe.operators.status import collector as module
 from floe.operators.status import store
 from floe.operators.status.collector import StatusOperator
@@ -131,6 +132,9 @@ def test_connector_that_ends_its_process_is_its_own_problem(
     assert "CANARY" not in caplog.text
 
 
-def test_look_up_of_a_connector_is_picklable(connectors: Path) -> None:
-    connector = parse_connector({**MINIMAL, "errors.tolerance": "all", "floe.deadletter.table": "db.dead"})
-    pickle.loads(pickle.dumps(partial(record_reader.unknown_record, connector, None)))  # noqa: S301 - its own
+def test_look_up_of_a_connector_goes_to_a_child_process() -> None:
+    given = {**MINIMAL, "errors.tolerance": "all", "floe.deadletter.table": "db.dead", "topics": "t", "tasks.max": "3"}
+    connector = parse_connector(given)
+    settings = KafkaSettings.of(connector, {"bootstrap.servers": "127.0.0.1:1"})
+    job = partial(record_reader.collect_record, connector, settings, StatusRecord(status(name="a")))
+    assert pickle.loads(pickle.dumps(job)).args == job.args  # noqa: S301 - its own
