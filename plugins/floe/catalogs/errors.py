@@ -79,8 +79,11 @@ _STORE_REFUSALS = (
 
 _PERMISSION = (
     *("AccessDenied", "Access Denied", "access denied", "ACCESS_DENIED", "AccessControlException", "Permission denied"),
-    *("does not have privileges", "not authorized", "PERMISSION_DENIED", "UNAUTHENTICATED", "AuthenticationFailed"),
-    *("Authorization", "Signature", "SIGNATURE", "Credential", "AccessKeyId", "ACCESS_KEY_ID", "Token", "TOKEN"),
+    *("does not have privileges", "not authorized", "NotAuthorized", "PERMISSION_DENIED", "UNAUTHENTICATED"),
+    *("AuthenticationFailed", "AuthorizationFailure", "AuthorizationPermissionMismatch", "MissingAuthenticationToken"),
+    *("ExpiredToken", "InvalidToken", "InvalidClientTokenId", "INVALID_CLIENT_TOKEN_ID", "UnrecognizedClient"),
+    *("SignatureDoesNotMatch", "SIGNATURE_DOES_NOT_MATCH", "InvalidSignature", "IncompleteSignature"),
+    *("InvalidAccessKeyId", "INVALID_ACCESS_KEY_ID", "CredentialsError"),
 )
 """In the texts of refusals that credentials or grants are the reason of."""
 

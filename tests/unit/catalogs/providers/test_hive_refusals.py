@@ -20,6 +20,7 @@ from hive_metastore.ttypes import (
 )
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.schema import Schema
+from pyiceberg.table.update.schema import UpdateSchema
 from pyiceberg.types import LongType, NestedField
 
 from floe.catalogs.client import Tables
@@ -31,6 +32,7 @@ from floe.catalogs.exceptions import (
     TableUnsuitable,
 )
 from floe.config import ConfigError, parse_connector
+from floe.tables.table_state import TableStates
 from tests.support.connectors import MINIMAL
 from tests.support.metastores.stub_metastore import StubMetastore
 from tests.support.slow_server import dripping
@@ -151,6 +153,38 @@ def test_column_that_is_the_same_to_a_metastore_is_refused_by_both_names(
     add_column(tables, "other")  # the table takes what it did not refuse
     with pytest.raises(TableUnsuitable, match=f"columns {first!r} and {second!r}"):
         tables.create("db.new", schema(first, second))
+
+
+class OneColumn:
+    """A change of a table's schema: one column more."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def count(self) -> int:
+        return 1
+
+    def new_schema(self) -> Schema:
+        return schema(self._name)
+
+    def apply(self, update: UpdateSchema) -> None:
+        update.add_column((self._name,), LongType())
+
+
+def test_table_that_refuses_a_column_leaves_the_others_to_go_on(metastore: StubMetastore, tables: Tables) -> None:
+    for name in ("db.t", "db.other"):
+        tables.create(name, schema("id"))
+    states = TableStates(tables, tables.connector, "cluster-1")
+    opened = states.open(["db.t", "db.other", "db.new"], (), must_exist=False)
+    refused = states.evolve(opened["db.t"], OneColumn("ID"))
+    assert isinstance(refused.problem, TableUnsuitable)
+    assert "'id' and 'ID'" in str(refused.problem)
+    assert states.evolve(opened["db.other"], OneColumn("more")).problem is None
+    metastore.failures["create_table"] = InvalidObjectException("db.new is not a valid object name")
+    assert isinstance(states.evolve(opened["db.new"], OneColumn("id")).problem, TableUnsuitable)
+    metastore.failures["create_table"] = MetaException(SAID)
+    with pytest.raises(CatalogFailed, match=SAID):  # it may pass: no table is refused for it
+        states.evolve(opened["db.new"], OneColumn("id"))
 
 
 def test_column_with_a_name_too_long_for_a_metastore_is_refused(tables: Tables) -> None:

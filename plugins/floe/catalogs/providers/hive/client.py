@@ -95,6 +95,8 @@ class _TimedSocket(TSocket.TSocket):  # type: ignore[misc]
     def write(self, buff: bytes) -> None:
         """Send a call; the time for its answer begins."""
         self._end = time.monotonic() + TIMEOUT_MS / 1000
+        if self.handle is not None:
+            self.handle.settimeout(TIMEOUT_MS / 1000)  # the last answer's end may have left less
         super().write(buff)
 
     def read(self, sz: int) -> bytes:
