@@ -61,6 +61,23 @@ def test_each_account_has_its_own_login(properties: dict[str, str], login: dict[
     assert arguments(HOST, properties) == {"account_name": "acc", **AZURES, **login}
 
 
+@pytest.mark.parametrize(
+    ("warehouse", "login"),
+    [
+        (f"abfss://c@{HOST}/w", {"sas_token": "?sv=1"}),
+        ("ABFSS://c@ACC.dfs.core.windows.net/w", {"sas_token": "?sv=1"}),
+        ("abfss://c@ours.dfs.core.windows.net/w", {}),
+        ("wasbs://c@ours.blob.core.windows.net/w", {}),
+        ("a-name-in-a-rest-catalog", {"sas_token": "?sv=1"}),
+        ("s3://bucket/w", {"sas_token": "?sv=1"}),
+    ],
+)
+def test_plain_token_is_of_the_warehouses_account(warehouse: str, login: dict[str, str]) -> None:
+    # a table's location is what its owner says: another account does not get the warehouse's token
+    made = arguments(HOST, {"adls.sas-token": "sv=1", "warehouse": warehouse})
+    assert made == {"account_name": "acc", **AZURES, **login}
+
+
 def test_other_clouds_of_azure_have_their_own_addresses() -> None:
     made = arguments("acc.dfs.core.usgovcloudapi.net", {})
     assert made["blob_storage_authority"] == ".blob.core.usgovcloudapi.net"
