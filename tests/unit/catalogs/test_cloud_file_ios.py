@@ -256,6 +256,22 @@ def test_location_that_is_an_address_is_taken(location: str) -> None:
     assert location_problem(location) is None
 
 
+@pytest.mark.parametrize(
+    "location",
+    [
+        "s3://id:CANARY@b",
+        "abfss://c:CANARY@acc.dfs.core.windows.net/a",
+        "gs://CANARY@b",
+        "s3://id:CANARY@[",
+        "hdfs://u:CANARY@h:0/",
+    ],
+)
+def test_login_in_a_location_is_not_told(location: str) -> None:
+    problem = location_problem(location)
+    assert problem is not None
+    assert "CANARY" not in problem
+
+
 @pytest.mark.parametrize("account", ["127.0.0.1:1/", "a.b", "", "é" * 3])
 def test_token_goes_to_no_host_that_a_name_makes(account: str) -> None:
     with pytest.raises(ValueError, match=r"no account of Azure|names no account"):

@@ -51,7 +51,9 @@ def place_problem(scheme: str, place: str) -> str | None:
     rule, what = _PLACES.get(scheme, (None, ""))
     if rule is None or rule.fullmatch(place) or (not place and scheme in _HADOOP):
         return None
-    return f"{place[:_SHOWN]!r} is no {what}"
+    login, at, host = place.rpartition("@")
+    shown = f"…@{host}" if at and (scheme not in AZURE or ":" in login) else place
+    return f"{shown[:_SHOWN]!r} is no {what}"
 
 
 _PLACES: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
@@ -66,8 +68,8 @@ def location_problem(location: str) -> str | None:
     """Return why a location is no address of a store; None if it may be one, or has no scheme of a store."""
     try:
         parts = urlsplit(location)
-    except ValueError as error:
-        return f"{location[:_SHOWN]!r} is no address: {error}"
+    except ValueError:
+        return "it is no address"  # it may have a login
     return place_problem(parts.scheme.lower(), parts.netloc)
 
 
