@@ -123,6 +123,7 @@ def test_connector_that_ends_its_process_is_its_own_problem(
 ) -> None:
     learn({"sasl.password": "CANARY-of-a-broker"})
     monkeypatch.setattr(module, "apart", apart)
+    monkeypatch.setattr(module, "SECONDS", 300.0)  # of a busy machine
     monkeypatch.setattr(module, "_job", lambda file, _: partial(crashing_look_up, file.name))
     run(connectors)
     records = {name: store.load(name) for name in ("a", "b", "bad")}
