@@ -24,7 +24,9 @@ from pyiceberg.io import (
 )
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
-from floe.catalogs.arrow_file_io import ArrowFileIO
+from floe.catalogs.arrow_file_io import ArrowFileIO, check_settings
+from floe.catalogs.exceptions import StoreAddressRefused
+from floe.config.catalogs.store_address import AZURE, account_problem
 
 CLOUDS: Final = ("core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net", "storage.azure.net")
 """Where Azure's accounts are. To another host no credentials are sent, unless the operator or the connector names it."""
@@ -37,7 +39,8 @@ class AzureFileIO(ArrowFileIO):
 
     They are the first that there are of: a SAS token of the account (``adls.sas-token.<account>``, with or without the
     rest of its host), ``adls.sas-token``, ``adls.account-key``, ``adls.client-id`` with its secret and tenant, and what
-    the process has (environment, managed identity). ``adls.account-name`` says whose the key and the plain token are.
+    the process has (environment, managed identity). ``adls.account-name`` says whose the key and the plain token are;
+    without it, the warehouse's address does.
     """
 
     @staticmethod
@@ -62,11 +65,21 @@ def arguments(host: str, properties: Properties) -> dict[str, Any]:
             "the location names no account: write container@account.dfs.core.windows.net, or set adls.account-name"
         )
         raise ValueError(message)
+    if problem := account_problem(account):
+        message = f"no credentials are sent to that account: {problem}"
+        raise StoreAddressRefused(message)
+    check_settings(properties)
     return {
         "account_name": account,
         **_addresses(host, properties),
-        **_credentials(account, host, properties, is_owner=named in ("", account)),
+        **_credentials(account, host, properties, is_owner=(named or _warehouses(properties)) in ("", account)),
     }
+
+
+def _warehouses(properties: Properties) -> str:
+    """Return the account that the catalog's warehouse is in; empty if its address has none, or is a name."""
+    parts = urlsplit(str(properties.get("warehouse") or ""))
+    return parts.netloc.partition("@")[2].partition(".")[0].lower() if parts.scheme in AZURE else ""
 
 
 def _addresses(host: str, properties: Properties) -> dict[str, str]:

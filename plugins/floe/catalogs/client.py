@@ -64,7 +64,7 @@ class Tables:
 
     def load(self, name: str) -> Table | None:
         """Load a table; None when it does not exist. Raises TableUnsuitable for properties that no table may have."""
-        with self.errors(f"load table {name!r}"):
+        with self.errors(f"load table {name!r}", of_table=True):
             try:
                 table = self.catalog.load_table(name)
             except (NoSuchTableError, NoSuchNamespaceError):
@@ -106,7 +106,7 @@ class Tables:
         ``NewTable.of``.
         """
         new = NewTable.of(name, schema, settings or self.connector.table(name), on_unsuitable)
-        with self.errors(f"create table {name!r}"):
+        with self.errors(f"create table {name!r}", of_table=True):
             refusal = self._create_namespaces(name)
             properties: Mapping[str, str] = {**SHIPPED, **self.connector.auto_create_props}
             try:
@@ -183,9 +183,9 @@ class Tables:
                 yield namespace
                 yield from self._namespaces(namespace)
 
-    def errors(self, action: str, *, committing: bool = False) -> AbstractContextManager[None]:
+    def errors(self, action: str, *, committing: bool = False, of_table: bool = False) -> AbstractContextManager[None]:
         """Map the catalog's errors during an action to floe's errors, see :meth:`CatalogErrors.during`."""
-        return _errors_of(self.connector.catalog).during(action, committing=committing)
+        return _errors_of(self.connector.catalog).during(action, committing=committing, of_table=of_table)
 
     def committing(self, name: str) -> AbstractContextManager[None]:
         """Map the errors of one commit to a table to floe's errors. After an unknown outcome, load the table and check."""
@@ -193,11 +193,11 @@ class Tables:
 
     def reading(self, name: str) -> AbstractContextManager[None]:
         """Map the errors of reading a table's rows to floe's errors."""
-        return self.errors(f"read table {name!r}")
+        return self.errors(f"read table {name!r}", of_table=True)
 
     def changing(self, name: str) -> AbstractContextManager[None]:
         """Map the errors of changing a table to floe's errors. Conflicts are not mapped."""
-        return self.errors(f"change table {name!r}")
+        return self.errors(f"change table {name!r}", of_table=True)
 
     def _create_namespaces(self, name: str) -> str:
         """Create the namespaces of a table; return why the catalog refused to, if it did: creating the table decides.

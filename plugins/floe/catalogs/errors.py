@@ -4,11 +4,11 @@ import errno
 import os
 import re
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol
 
 from pyiceberg.exceptions import (
     AuthorizationExpiredError,
@@ -21,11 +21,13 @@ from pyiceberg.exceptions import (
 
 from floe.catalogs.exceptions import (
     CatalogError,
+    CatalogFailed,
     CatalogMisconfigured,
     CatalogUnreachable,
     CommitAltered,
     LoginRefused,
     TableRefused,
+    TableUnsuitable,
 )
 from floe.config.secrets.mask import clip, hide
 
@@ -44,6 +46,47 @@ _OF_SYSTEM = (
 _SYSTEM_TEXTS = (*map(os.strerror, _OF_SYSTEM), "Name or service not known", "Temporary failure in name resolution")
 """What drivers and HTTP clients quote of the system, behind a text of their own."""
 
+_PASSING = (
+    *_OF_SYSTEM,
+    errno.EDQUOT,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.EAGAIN,
+    errno.EBUSY,
+    errno.EPIPE,
+    errno.ENETDOWN,
+)
+_LASTING = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP)
+"""Numbers of the system's errors that pass, and that come again until something is changed."""
+
+_STORE_OUTAGES = (
+    *("NETWORK_CONNECTION", "SLOW_DOWN", "SERVICE_UNAVAILABLE", "REQUEST_TIMEOUT", "THROTTLING", "INTERNAL_FAILURE"),
+    *("curlCode: ", "ServerBusy", "OperationTimedOut", "(UNAVAILABLE", "(DEADLINE_EXCEEDED", "(RESOURCE_EXHAUSTED"),
+)
+_STORE_REFUSALS = (
+    *(
+        "ACCESS_DENIED",
+        "INVALID_ACCESS_KEY_ID",
+        "SIGNATURE_DOES_NOT_MATCH",
+        "INVALID_CLIENT_TOKEN_ID",
+        "NO_SUCH_BUCKET",
+    ),
+    *("InvalidAccessKeyId", "SignatureDoesNotMatch", "NoSuchBucket", "ExpiredToken", "InvalidToken", "AccessDenied"),
+    *("AuthenticationFailed", "AuthorizationFailure", "AuthorizationPermissionMismatch", "ContainerNotFound"),
+    *("(PERMISSION_DENIED", "(UNAUTHENTICATED", "CERTIFICATE_VERIFY_FAILED", "certificate verify failed"),
+)
+"""In the texts of Arrow's errors, which are OSErrors without a number: of S3, Azure, Google and TLS."""
+
+_PERMISSION = (
+    *("AccessDenied", "Access Denied", "access denied", "ACCESS_DENIED", "AccessControlException", "Permission denied"),
+    *("does not have privileges", "not authorized", "NotAuthorized", "PERMISSION_DENIED", "UNAUTHENTICATED"),
+    *("AuthenticationFailed", "AuthorizationFailure", "AuthorizationPermissionMismatch", "MissingAuthenticationToken"),
+    *("ExpiredToken", "InvalidToken", "InvalidClientTokenId", "INVALID_CLIENT_TOKEN_ID", "UnrecognizedClient"),
+    *("SignatureDoesNotMatch", "SIGNATURE_DOES_NOT_MATCH", "InvalidSignature", "IncompleteSignature"),
+    *("InvalidAccessKeyId", "INVALID_ACCESS_KEY_ID", "CredentialsError"),
+)
+"""In the texts of refusals that credentials or grants are the reason of."""
+
 _READ_TIMEOUT = re.compile(r"Read timed out\. \(read timeout=([\d.]+)\)")
 
 
@@ -57,7 +100,7 @@ class Answer(Enum):
     UNREACHABLE = "unreachable"
     """Nothing was changed; trying again may help."""
     UNKNOWN = "unknown"
-    """A commit was sent and may be in the table. Load the table and check."""
+    """No row knows the error. A commit that was sent may be in the table: load it and check. Else it may pass, or not."""
 
 
 class Classify(Protocol):
@@ -66,18 +109,77 @@ class Classify(Protocol):
     def __call__(self, error: Exception, *, was_sent: bool) -> Answer: ...
 
 
+Rows = Mapping[str, Answer | tuple[Answer, Answer]]
+"""What errors mean, by the dotted names of their classes, whose packages may not be installed.
+
+A pair where it depends: first for what was asked, then for a commit that was sent.
+"""
+
+_FAILS: Final = (Answer.UNREACHABLE, Answer.UNKNOWN)
+_GONE: Final = (Answer.REFUSED, Answer.UNKNOWN)
+_PYICEBERG: Final = "pyiceberg.exceptions."
+_REQUESTS: Final = "requests.exceptions."
+
+_ROWS: Final[Rows] = {
+    f"{_PYICEBERG}CommitFailedException": Answer.CONFLICT,
+    f"{_PYICEBERG}UnauthorizedError": Answer.REFUSED,
+    f"{_PYICEBERG}ForbiddenError": Answer.REFUSED,
+    f"{_PYICEBERG}ValidationError": Answer.REFUSED,
+    "floe.catalogs.exceptions.TableRefused": Answer.REFUSED,
+    "floe.catalogs.exceptions.TableUnsuitable": Answer.REFUSED,
+    # a commit is tried again from the table's present state, which shows whether it is gone
+    f"{_PYICEBERG}NoSuchTableError": _GONE,
+    f"{_PYICEBERG}NoSuchNamespaceError": _GONE,
+    f"{_PYICEBERG}NoSuchPropertyException": _GONE,
+    f"{_PYICEBERG}TableAlreadyExistsError": _GONE,
+    f"{_PYICEBERG}NamespaceAlreadyExistsError": _GONE,
+    f"{_PYICEBERG}RESTError": _FAILS,
+    f"{_REQUESTS}ConnectionError": _FAILS,
+    f"{_REQUESTS}Timeout": _FAILS,
+    f"{_REQUESTS}ChunkedEncodingError": _FAILS,
+    f"{_REQUESTS}ContentDecodingError": _FAILS,
+    f"{_REQUESTS}InvalidURL": _GONE,
+    f"{_REQUESTS}InvalidSchema": _GONE,
+    f"{_REQUESTS}InvalidHeader": _GONE,
+    "builtins.PermissionError": _GONE,
+    "builtins.ConnectionError": _FAILS,
+    "builtins.TimeoutError": _FAILS,
+    "socket.gaierror": _FAILS,
+}
+
+
+def answer_in(rows: Rows, error: Exception, *, was_sent: bool) -> Answer | None:
+    """Return what a table of rows says of an error, by its own class or the nearest one above it; None if nothing."""
+    for kind in type(error).__mro__:
+        found = rows.get(f"{kind.__module__}.{kind.__qualname__}")
+        if found is not None:
+            return found if isinstance(found, Answer) else found[was_sent]
+    return None
+
+
 def answer_of(error: Exception, *, was_sent: bool) -> Answer:
     """Return what an error means in any catalog; a catalog that knows more decides first.
 
     A commit may be in the table unless the answer is a clear refusal.
     """
-    if isinstance(error, CommitFailedException):
-        return Answer.CONFLICT
-    if isinstance(error, UnauthorizedError | ForbiddenError | TableRefused):
+    if not was_sent and isinstance(error, OSError) and (answer := _answer_of_system(error)) is not None:
+        return answer
+    found = answer_in(_ROWS, error, was_sent=was_sent)
+    if found is not None:
+        return found
+    return Answer.UNREACHABLE if not was_sent and _said_by_system(error) else Answer.UNKNOWN
+
+
+def _answer_of_system(error: OSError) -> Answer | None:
+    """Return what an error of the system, or of a store, means for what was asked."""
+    if error.errno in _LASTING:
         return Answer.REFUSED
-    if was_sent:
-        return Answer.REFUSED if isinstance(error, ValidationError) else Answer.UNKNOWN
-    return Answer.REFUSED if isinstance(error, PermissionError) else Answer.UNREACHABLE
+    if error.errno in _PASSING:
+        return Answer.UNREACHABLE
+    text = str(error)
+    if any(one in text for one in _STORE_REFUSALS):
+        return Answer.REFUSED
+    return Answer.UNREACHABLE if any(one in text for one in _STORE_OUTAGES) else None
 
 
 def _no_misconfiguration(_: Exception) -> None:
@@ -97,12 +199,14 @@ class CatalogErrors:
     misconfiguration: Callable[[Exception], str | None] = _no_misconfiguration
 
     @contextmanager
-    def during(self, action: str, *, committing: bool = False) -> Iterator[None]:
+    def during(self, action: str, *, committing: bool = False, of_table: bool = False) -> Iterator[None]:
         """Map a catalog's errors during an action to floe's errors. Conflicts and floe's own errors are not mapped.
 
-        ``action`` completes "could not ...", as "load table 'db.t'"; ``committing``: it is sent as one commit. Raises
-        CommitFailedException for a conflict, CatalogUnreachable for an error that may pass and for an unknown outcome.
-        For a refusal, raises TableRefused for a commit and CatalogMisconfigured for anything else.
+        ``action`` completes "could not ...", as "load table 'db.t'"; ``committing``: it is sent as one commit;
+        ``of_table``: it is about one table, so that a refusal leaves the others as they are. Raises CommitFailedException
+        for a conflict, CatalogUnreachable for an error that may pass and for an unknown outcome, CatalogFailed for an error
+        that no row knows. For a refusal, raises TableRefused for a commit, TableUnsuitable for a table, and
+        CatalogMisconfigured for anything else.
         """
         try:
             yield
@@ -112,36 +216,42 @@ class CatalogErrors:
             # the store behind a catalog is anything: requests, SQLAlchemy, fsspec, Arrow
             if isinstance(error, CatalogError) and not committing:
                 raise
-            raise self._error(action, error, committing) from cause_of(error)
+            raise self._error(action, error, committing, of_table) from cause_of(error)
 
-    def _error(self, action: str, error: Exception, committing: bool) -> Exception:
-        match self.classify(error, was_sent=committing):
-            case Answer.CONFLICT:
-                return CommitFailedException(hide(str(error)))
+    def _error(self, action: str, error: Exception, committing: bool, of_table: bool) -> Exception:
+        answer = self.classify(error, was_sent=committing)
+        if answer is Answer.CONFLICT:
+            return CommitFailedException(hide(_words(error)))
+        if not committing and not _is_of_login(error) and (misconfiguration := self.misconfiguration(error)):
+            return CatalogMisconfigured(hide(misconfiguration))
+        match answer:
             case Answer.REFUSED:
                 msg = hide(_refusal(action, error))
                 if committing:
-                    return TableRefused(msg, code="FLOE-412" if isinstance(error, _NOT_VALID) else "FLOE-411")
-                return LoginRefused(msg) if isinstance(error, _OF_LOGIN) else CatalogMisconfigured(msg)
-            case Answer.UNKNOWN:
+                    return TableRefused(msg, code="FLOE-411" if _is_of_permission(error) else "FLOE-412")
+                if isinstance(error, _OF_LOGIN):
+                    return LoginRefused(msg)
+                return TableUnsuitable(msg) if of_table and not _is_of_permission(error) else CatalogMisconfigured(msg)
+            case Answer.UNKNOWN if committing:
                 # the table shows whether the commit was made
                 return CatalogUnreachable(
-                    hide(f"the outcome of a {action} is unknown ({type(error).__name__}: {error})")
+                    hide(f"the outcome of a {action} is unknown ({type(error).__name__}: {_words(error)})")
                 )
-            case Answer.UNREACHABLE:
-                return self._failure(action, error)
-
-    def _failure(self, action: str, error: Exception) -> CatalogError:
-        """Return floe's error for a store's, with the reason at the end of its chain."""
-        address = self.address()
-        if misconfiguration := self.misconfiguration(error):
-            return CatalogMisconfigured(hide(misconfiguration))
-        where = f" at {address}" if address else ""
+            case Answer.UNKNOWN:
+                msg = (
+                    f"could not {action}: {_named(error)}. floe does not know this error of catalog "
+                    f"{self.name!r}{self._where()}: it may pass, or come again until its cause is removed. "
+                    "Nothing was committed"
+                )
+                return CatalogFailed(hide(msg))
         msg = (
-            f"could not {action}: {_reason(error)}. Check that catalog {self.name!r} is up{where}. Its address comes from "
-            "iceberg.catalog.* or PyIceberg's configuration."
+            f"could not {action}: {_reason(error)}. Check that catalog {self.name!r} is up{self._where()}. Its address comes "
+            "from iceberg.catalog.* or PyIceberg's configuration."
         )
         return CatalogUnreachable(hide(msg))
+
+    def _where(self) -> str:
+        return f" at {address}" if (address := self.address()) else ""
 
     def not_opened(self, error: Exception) -> CatalogMisconfigured:
         """Return the error for settings that no catalog can be opened with; raise it from :func:`cause_of`."""
@@ -161,15 +271,40 @@ def _refusal(action: str, error: Exception) -> str:
         )
     if isinstance(error, PermissionError):
         return f"could not {action}: {error}. The warehouse must be writable for Airflow's and Spark's workers."
-    if isinstance(error, BadRequestError | NotImplementedError):
-        return f"the catalog refuses to {action}: {first_line(error)}. Nothing was changed"
     if isinstance(error, CatalogError):
         return f"could not {action}: {first_line(error)}"
-    return f"not allowed to {action}: {first_line(error)}. Check the catalog's credentials and grants."
+    if _is_of_permission(error):
+        return f"not allowed to {action}: {_named(error)}. Check the catalog's credentials and grants."
+    return (
+        f"the catalog refuses to {action}: {_named(error)}. Nothing was changed. Correct the name, the column or the "
+        "property that it refuses"
+    )
 
 
-def _reason(error: BaseException) -> str:
-    """Return why a call failed: the system's message if it is at the end of the chain, else the error itself."""
+def _is_of_login(error: Exception) -> bool:
+    return isinstance(error, UnauthorizedError | ForbiddenError | AuthorizationExpiredError)
+
+
+def _is_of_permission(error: Exception) -> bool:
+    """Say whether credentials or grants are the reason of a refusal."""
+    if _is_of_login(error) or isinstance(error, PermissionError):
+        return True
+    text = f"{type(error).__name__} {_words(error)}"
+    return not isinstance(error, _NOT_VALID) and any(one in text for one in _PERMISSION)
+
+
+def _words(error: BaseException) -> str:
+    """Return what an error says: those of Thrift show all their fields in the place of a text."""
+    return str(getattr(error, "message", None) or error)
+
+
+def _named(error: Exception) -> str:
+    """Return an error's class and the first line of its words, without secrets."""
+    return f"{type(error).__name__}: {first_line(error)}".removesuffix(".")
+
+
+def _said_by_system(error: BaseException) -> str | None:
+    """Return the system's message where it is at the end of the chain, or quoted; None if it says nothing."""
     end, seen = error, {id(error)}
     while (inner := end.__cause__ or end.__context__) is not None and id(inner) not in seen:
         seen.add(id(inner))
@@ -179,8 +314,12 @@ def _reason(error: BaseException) -> str:
     text = str(error)
     if late := _READ_TIMEOUT.search(text):
         return f"no answer within {float(late[1]):g} s (timed out)"
-    said = next((said for said in _SYSTEM_TEXTS if said in text), None)
-    return said or f"{type(error).__name__}: {first_line(error)}"
+    return next((said for said in _SYSTEM_TEXTS if said in text), None)
+
+
+def _reason(error: Exception) -> str:
+    """Return why a call failed: the system's message if there is one, else the error itself."""
+    return _said_by_system(error) or _named(error)
 
 
 def cause_of(error: Exception) -> Exception | None:
@@ -191,4 +330,4 @@ def cause_of(error: Exception) -> Exception | None:
 
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's text, without secrets."""
-    return next(iter(hide(str(error)).splitlines()), "")[:_SHOWN_CHARACTERS]
+    return next(iter(hide(_words(error)).splitlines()), "")[:_SHOWN_CHARACTERS]

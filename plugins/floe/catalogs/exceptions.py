@@ -13,6 +13,12 @@ class CatalogUnreachable(CatalogError, Retryable):
     code = "FLOE-401"
 
 
+class CatalogFailed(CatalogUnreachable):
+    """The catalog answered with an error that floe does not know: it may pass, or come again."""
+
+    code = "FLOE-423"
+
+
 class CatalogMisconfigured(CatalogError, Terminal):
     """The catalog's properties are not usable."""
 
@@ -51,3 +57,9 @@ class CodeRefused(TableUnsuitable):
     """A property names a class that floe does not load."""
 
     code = "FLOE-405"
+
+
+class StoreAddressRefused(TableUnsuitable, ValueError):
+    """A location or a property does not make an address of a store: no client is given it."""
+
+    code = "FLOE-424"

@@ -5,6 +5,7 @@
   partitions.
 * Lists and maps that are null stay null when their children are projected.
 * A class that a table or a catalog names is not loaded (``code_guard``).
+* What becomes a part of a store's address is checked before a client sees it (``arrow_file_io``).
 * Locations at Azure and Google have a FileIO of floe's own (``azure_file_io``, ``gcs_file_io``).
 """
 
@@ -22,6 +23,7 @@ from pyiceberg.avro.reader import DoubleReader
 from pyiceberg.io import pyarrow as engine
 from pyiceberg.types import ListType, MapType
 
+from floe.catalogs.arrow_file_io import check_place, check_settings
 from floe.catalogs.code_guard import (
     AUTH,
     CATALOG,
@@ -47,6 +49,12 @@ PRIVATE_NAMES: Final = (
         _ALLOW_LIST,
         ("location_provider_impl", "table_location", "table_properties"),
     ),
+    PrivateName(
+        "pyiceberg.io.pyarrow:PyArrowFileIO._initialize_fs",
+        "Arrow's clients take any text for a host",
+        "a check of locations in PyIceberg",
+        ("self", "scheme", "netloc"),
+    ),
     PrivateName("pyiceberg.catalog:_import_catalog", _LOADED, _ALLOW_LIST, ("name", "catalog_impl", "properties")),
     PrivateName(
         "pyiceberg.io.pyarrow:ArrowProjectionVisitor._construct_field", _NULLS, _NULLS, ("self", "field", "arrow_type")
@@ -60,6 +68,7 @@ _LISTS = (pa.ListArray, pa.LargeListArray)
 _DOUBLE = struct.Struct("<d")
 
 _import_file_io: Final = pyiceberg.io._import_file_io
+_initialize_fs: Final = engine.PyArrowFileIO._initialize_fs
 _import_location_provider: Final = pyiceberg.table.locations._import_location_provider
 _import_catalog: Final = pyiceberg.catalog._import_catalog
 
@@ -69,6 +78,7 @@ def apply() -> None:
     """Change PyIceberg for this process, once; repeating it does nothing."""
     DoubleReader.read = _WholeDoubleReader.read  # type: ignore[assignment]
     engine.ArrowProjectionVisitor = NullKeeping  # type: ignore[misc]
+    engine.PyArrowFileIO._initialize_fs = _checked_file_system  # type: ignore[method-assign]
     pyiceberg.io._import_file_io = _checked_file_io
     pyiceberg.io.SCHEMA_TO_FILE_IO.update((scheme, [name]) for scheme, name in CLOUD_FILE_IOS.items())
     pyiceberg.table.locations._import_location_provider = _checked_location_provider
@@ -127,9 +137,15 @@ def _over(array: Any, kind: pa.DataType, child: pa.Array) -> pa.Array:
 
 def _checked_file_io(io_impl: str, properties: dict[str, Any]) -> Any:
     check_class(FILE_IO, io_impl)
+    check_settings(properties)
     if strategy := properties.get(RETRY_STRATEGY):
         check_class(RETRY_STRATEGY, strategy)
     return _import_file_io(io_impl, properties)
+
+
+def _checked_file_system(self: engine.PyArrowFileIO, scheme: str, netloc: str | None = None) -> Any:
+    check_place(scheme, netloc or "")
+    return _initialize_fs(self, scheme, netloc)
 
 
 def _checked_location_provider(

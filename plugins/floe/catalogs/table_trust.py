@@ -11,9 +11,12 @@ from urllib.parse import urlsplit
 
 from floe.catalogs.code_guard import AUTH, check_class, check_properties
 from floe.catalogs.exceptions import CatalogMisconfigured, CodeRefused, TableUnsuitable
+from floe.config.catalogs.store_address import setting_problems
+from floe.config.names import has_control_characters
 from floe.config.sections.table_properties import is_of_store
+from floe.http_answers import seconds_of
 
-_ADDRESS: Final = re.compile(r"(gcs|adls|hf)\..*(host|endpoint|authority|scheme|proxy).*")
+_ADDRESS: Final = re.compile(r"(gcs|adls|hf)\..*(host|endpoint|authority|scheme|proxy|account-name).*")
 _LOGIN: Final = re.compile(r"(gcs|adls|hf)\..*(token|account-key|sas|credential|secret|connection-string).*")
 _LOCAL: Final = re.compile(
     r"auth|ssl|.*profile-name|hdfs\.kerberos_ticket|gcs\.session-kwargs|s3\.proxy-uri|py-catalog-impl"
@@ -24,6 +27,7 @@ _OF_CATALOG: Final = re.compile(
     r"credential|rest\.(auth|client|access-key|secret-access|session-token)[.-].*|gcp\.auth\..*"
 )
 """Settings of this process' login and connection to the catalog, which the catalog itself does not change."""
+_SECONDS: Final = ("s3.connect-timeout", "s3.request-timeout")
 _SIGNERS: Final = ("s3.signer", "s3.signer.uri", "s3.signer.endpoint", "signer.uri", "signer.endpoint")
 
 
@@ -145,6 +149,12 @@ def _answer_problem(answer: Mapping[str, Any], own: Mapping[str, Any]) -> str | 
     local = sorted(key for key in changed if _LOCAL.fullmatch(key))
     if local:
         return f"{', '.join(local)[:300]}: that is for this process' own configuration to say"
+    if unsendable := sorted(key for key in changed if has_control_characters(str(answer[key]))):
+        return f"{', '.join(unsendable)[:300]}, which has a line break or another control character"
+    if found := next(setting_problems({key: answer[key] for key in changed}), None):
+        return f"{found[0]}: {found[1]}"
+    if wrong := sorted(key for key in changed if key in _SECONDS and not seconds_of(answer[key], 0.0)):
+        return f"{', '.join(wrong)[:300]}, which is no number of seconds"
     for store in ("gcs", "adls", "hf"):
         address = sorted(key for key in changed if key.startswith(f"{store}.") and _ADDRESS.fullmatch(key))
         given, ours = (

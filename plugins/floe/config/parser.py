@@ -150,7 +150,7 @@ def _build(
         header_converter=read_key_or_header(settings, "header"),
         transforms=transforms,
         errors=errors,
-        catalog=read_catalog(settings),
+        catalog=read_catalog(settings, [name for name in (*dict(tables.known), errors.table) if name]),
         control_topic=control_topic,
         commit_interval_ms=interval,
         schedule=read_schedule(settings),

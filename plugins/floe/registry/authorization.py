@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from floe.config.registry.settings import Address, BearerToken, Login, OAuthClient, RegistrySettings
 from floe.config.secrets import mask
+from floe.http_answers import seconds_of
 from floe.registry.answers import mapped_faults, message_of, not_a_registry, parsed_json, passing_fault
 from floe.registry.exceptions import RegistryRefused
 from floe.registry.tls import token_context
@@ -112,8 +113,7 @@ class OAuthToken:
         if answer.status != 200 or not _is_token(token):
             raise not_a_registry(answer, url)
         mask.learn({"access.token": token})
-        lifetime = fields.get("expires_in")
-        seconds = float(lifetime) if isinstance(lifetime, int | float) and lifetime > 0 else _ASSUMED_LIFETIME
+        seconds = seconds_of(fields.get("expires_in"), _ASSUMED_LIFETIME)
         self._token = token
         self._until = self._clock() + seconds - min(_MAX_MARGIN, seconds / 10)
 

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from floe.config.registry.settings import Limits
+from floe.http_answers import Deadline, TimedResponse
 from floe.registry.exceptions import NotARegistry
 
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
@@ -40,9 +41,16 @@ class Transport:
     ) -> Answer:
         """Send GET, or POST with a body, and return the answer, whatever its status.
 
-        Redirects are followed for GET and within the same server, so that credentials go to no other. Raises OSError and
-        HTTPException where there is no answer, NotARegistry for an answer that is too large or leads elsewhere.
+        The connect timeout and the read timeout together are for the whole exchange, its redirects included. Redirects are
+        followed for GET and within the same server, so that credentials go to no other. Raises OSError and HTTPException
+        where there is no answer, NotARegistry for an answer that is too large or leads elsewhere.
         """
+        with Deadline(self.limits.connect_timeout + self.limits.read_timeout):
+            return self._followed(url, headers, context, body)
+
+    def _followed(
+        self, url: str, headers: Mapping[str, str], context: ssl.SSLContext | None, body: bytes | None
+    ) -> Answer:
         at = url
         for _ in range(MAX_REDIRECTS + 1):
             answer = self._exchange(at, headers, context, body)
@@ -65,6 +73,7 @@ class Transport:
         parts = urlsplit(url)
         target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
         connection = self._connection(url, context)
+        connection.response_class = TimedResponse
         try:
             connection.connect()
             connection.sock.settimeout(self.limits.read_timeout)

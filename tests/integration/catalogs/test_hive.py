@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 from hive_metastore.ttypes import ShowLocksRequest, UnlockRequest
 from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
 
-from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableUnsuitable
+from floe.catalogs.exceptions import CatalogFailed, CatalogMisconfigured, CatalogUnreachable, TableUnsuitable
+from floe.config.catalogs.base import CatalogType
 from floe.tables.exceptions import TableNotCommitted
 from stack.settings import free_port
 from tests.support.catalogs import HiveLake
@@ -240,3 +243,35 @@ def test_conflict_of_two_clients_is_one(lake: HiveLake) -> None:
 def test_namespace_in_a_namespace_is_refused(lake: HiveLake) -> None:
     with pytest.raises(TableUnsuitable, match="cannot be a namespace in Hive"):
         lake.tables().create("rpc.inner.t", SCHEMA)
+
+
+@pytest.mark.parametrize(("first", "second"), [("id", "ID"), ("id", "id "), ("id", "Id  ")])
+def test_column_that_the_metastore_does_not_take_leaves_the_table_as_it_is(
+    lake: HiveLake, first: str, second: str
+) -> None:
+    # its own answer to the second one is "Add request failed : INSERT INTO COLUMNS_V2 ..."
+    tables, name = lake.tables(), f"db.folded_{second.encode().hex()}"
+    tables.create(name, Schema(NestedField(1, first, LongType(), required=False)))
+    for _ in range(2):
+        table = tables.require(name)
+        with pytest.raises(TableUnsuitable, match=f"columns {first!r} and {second!r}"), tables.changing(name):
+            table.update_schema().add_column((second,), LongType()).commit()
+    with tables.changing(name):
+        tables.require(name).update_schema().add_column(("other",), LongType()).commit()
+    assert tables.require(name).schema().column_names == [first, "other"]
+    assert locks(lake) == []
+
+
+def test_what_only_the_metastore_refuses_is_told_in_its_words(lake: HiveLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("floe.catalogs.providers.hive.catalog.HIVE", CatalogType("hive"))
+    monkeypatch.setattr("floe.catalogs.providers.hive.catalog._check_columns", lambda *_: None)
+    tables, schema = lake.tables(), Schema(NestedField(1, "id", LongType(), required=False))
+    with pytest.raises(TableUnsuitable, match="InvalidObjectException: my-table is not a valid object name"):
+        tables.create("db.my-table", schema)
+    with pytest.raises(TableUnsuitable, match="maximum length of 128"):
+        tables.create(f"{'d' * 129}.t", schema)
+    tables.create("db.words", schema)
+    with pytest.raises(CatalogFailed, match="MetaException: Add request failed") as caught, tables.changing("db.words"):
+        tables.require("db.words").update_schema().add_column(("ID",), LongType()).commit()
+    assert "is up" not in str(caught.value)
+    assert locks(lake) == []

@@ -259,7 +259,6 @@ def test_listed_is_none_where_listing_is_not_permitted(
             "could not open it: Connection refused.",
         ),
         (TimeoutError("Read timed out. (read timeout=300.0)"), "could not open it: no answer within 300 s (timed out)."),
-        (RuntimeError("odd\nstate"), "could not open it: RuntimeError: odd."),
     ],
 )  # fmt: skip
 def test_unreachable_catalog_names_the_system_error(error: Exception, reason: str) -> None:

@@ -12,8 +12,14 @@ from pyiceberg.io import load_file_io
 from floe.catalogs import pyiceberg_patches
 from floe.catalogs.azure_file_io import AzureFileIO, arguments
 from floe.catalogs.code_guard import CLOUD_FILE_IOS, FILE_IO, check_class
+from floe.catalogs.exceptions import StoreAddressRefused, TableUnsuitable
 from floe.catalogs.gcs_file_io import GcsFileIO
 from floe.catalogs.gcs_file_io import arguments as google
+from floe.catalogs.table_trust import check_table_answer
+from floe.config import ConfigError, parse_connector
+from floe.config.catalogs.store_address import location_problem, setting_problems
+from floe.config.stored.operator_lists import OperatorLists
+from tests.support.connectors import MINIMAL
 
 HOST = "acc.dfs.core.windows.net"
 AZURES = {"blob_storage_authority": ".blob.core.windows.net", "dfs_storage_authority": ".dfs.core.windows.net"}
@@ -55,6 +61,23 @@ def test_each_account_has_its_own_login(properties: dict[str, str], login: dict[
     assert arguments(HOST, properties) == {"account_name": "acc", **AZURES, **login}
 
 
+@pytest.mark.parametrize(
+    ("warehouse", "login"),
+    [
+        (f"abfss://c@{HOST}/w", {"sas_token": "?sv=1"}),
+        ("ABFSS://c@ACC.dfs.core.windows.net/w", {"sas_token": "?sv=1"}),
+        ("abfss://c@ours.dfs.core.windows.net/w", {}),
+        ("wasbs://c@ours.blob.core.windows.net/w", {}),
+        ("a-name-in-a-rest-catalog", {"sas_token": "?sv=1"}),
+        ("s3://bucket/w", {"sas_token": "?sv=1"}),
+    ],
+)
+def test_plain_token_is_of_the_warehouses_account(warehouse: str, login: dict[str, str]) -> None:
+    # a table's location is what its owner says: another account does not get the warehouse's token
+    made = arguments(HOST, {"adls.sas-token": "sv=1", "warehouse": warehouse})
+    assert made == {"account_name": "acc", **AZURES, **login}
+
+
 def test_other_clouds_of_azure_have_their_own_addresses() -> None:
     made = arguments("acc.dfs.core.usgovcloudapi.net", {})
     assert made["blob_storage_authority"] == ".blob.core.usgovcloudapi.net"
@@ -73,9 +96,9 @@ def test_host_counts_in_any_case() -> None:
     AzureFileIO({"adls.account-key": "aw=="}).file_system("abfss", "c@Acc.DFS.Core.Windows.Net")
 
 
-@pytest.mark.parametrize("location", ["abfss://c@/a", "abfss://c@:443/a", "abfss://@/a"])
+@pytest.mark.parametrize("location", ["abfss://c@/a", "abfss://c@:443/a", "abfss://@/a", "abfss:///a"])
 def test_location_without_an_account_is_refused(location: str) -> None:
-    with pytest.raises(ValueError, match=r"names no account|no host of Azure's storage"):
+    with pytest.raises(ValueError, match=r"is no container@account"):
         AzureFileIO({"adls.sas-token": "sv=1"}).new_input(location)
 
 
@@ -130,8 +153,141 @@ def test_host_of_google_without_a_scheme_is_refused() -> None:
 def test_scheme_has_its_file_io_also_in_a_worker(scheme: str) -> None:
     pyiceberg_patches.apply()
     properties = {"adls.account-key": "aw==", "gcs.no-auth": "true"}
-    io = pickle.loads(pickle.dumps(load_file_io(properties, f"{scheme}://c@{HOST}/a")))  # noqa: S301 - its own
+    place = "bucket" if scheme == "gs" else f"c@{HOST}"
+    io = pickle.loads(pickle.dumps(load_file_io(properties, f"{scheme}://{place}/a")))  # noqa: S301 - its own
     assert isinstance(io, GcsFileIO if scheme == "gs" else AzureFileIO)
-    system = io.fs_by_scheme(scheme, f"c@{HOST}")
+    system = io.fs_by_scheme(scheme, place)
     assert isinstance(system, GcsFileSystem if scheme == "gs" else AzureFileSystem)
     check_class(FILE_IO, CLOUD_FILE_IOS[scheme])
+
+
+BAD_PLACES = [
+    *(
+        f"abfss://{place}/a"
+        for place in ("c@a:x.dfs.core.windows.net", "c@acc.dfs.core.windows.net:99999", "c:p@acc.dfs.core")
+    ),
+    *(
+        f"abfss://{place}/a"
+        for place in (f"c@{HOST}:443", "c@evil.example%2f", "c@a@b", "c@[::1]", "c\\d@acc", "c@.dfs.x")
+    ),
+    *("wasbs://c@acc:0.blob.core.windows.net/a", "abfs://c@a..b/x", "gs://bucket:99999/a", "gs://a@b/c", "gs:///a"),
+    *(
+        "s3://bucket:99999/a",
+        "s3a://user:secret@bucket/a",
+        "s3://b%2Fevil/a",
+        "hdfs://h:99999/a",
+        "hdfs://h:x/a",
+        "s3://é/a",
+    ),
+]
+
+
+@pytest.mark.parametrize("location", BAD_PLACES)
+def test_location_that_is_no_address_is_refused_before_a_client_sees_it(location: str) -> None:
+    pyiceberg_patches.apply()
+    with pytest.raises(StoreAddressRefused, match="is refused"):
+        load_file_io({"adls.sas-token": "sv=1", "s3.region": "x"}, location).new_input(location)
+    with pytest.raises(ConfigError, match="warehouse: "):
+        parse_connector({**MINIMAL, "iceberg.catalog.uri": "sqlite:////c", "iceberg.catalog.warehouse": location})
+
+
+BAD_SETTINGS = [
+    *(
+        ("adls.account-name", value)
+        for value in ("127.0.0.1:1/", "a.evil.example/", "ab", "Acc", "a@b", "a" * 25, "acc#")
+    ),
+    *(("s3.region", value) for value in ("x.evil.example/", "eu west", "a" * 64, "a@b")),
+    *(("client.region", value) for value in ("evil.example#", "x/..")),
+    *(
+        ("s3.endpoint", value)
+        for value in ("http://h:99999", "http://h:x", "http://", "http://h x/", "h:0", "http://[::1")
+    ),
+    *(("gcs.service.host", value) for value in ("http://h:99999", "https://a@b:0", "http://a_/:1")),
+    *(("adls.blob-storage-authority", value) for value in ("127.0.0.1:99999", "h:x", "h/p", "a@h")),
+    *(("adls.tenant-id", value) for value in ("../x", "a/b", "a@evil.example", "a#")),
+    *(("hdfs.port", value) for value in ("99999", "x", "0", "-1")),
+    *(("hdfs.host", value) for value in ("h/x", "a@b", "h:1")),
+    *(("adls.dfs-storage-scheme", value) for value in ("file", "http://h")),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), BAD_SETTINGS)
+def test_setting_that_makes_no_address_is_refused_whoever_gives_it(key: str, value: str) -> None:
+    pyiceberg_patches.apply()
+    with pytest.raises(StoreAddressRefused, match=f"{key} is refused"):
+        load_file_io({key: value}, f"abfss://c@{HOST}/a")
+    with pytest.raises(ConfigError, match=key):
+        parse_connector({**MINIMAL, "iceberg.catalog.uri": "sqlite:////c", f"iceberg.catalog.{key}": value})
+    with pytest.raises(TableUnsuitable, match=key):
+        check_table_answer("db.t", {key: value, "adls.sas-token": "t", "gcs.oauth2.token": "t"}, {})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("adls.account-name", "devstoreaccount1"),
+        ("adls.blob-storage-authority", ".blob.core.windows.net"),
+        ("adls.dfs-storage-authority", "127.0.0.1:10000"),
+        ("s3.endpoint", "http://127.0.0.1:9000/"),
+        ("s3.endpoint", "minio:9000"),
+        ("s3.endpoint", "https://[::1]:443"),
+        ("gcs.service.host", "https://storage.googleapis.com"),
+        ("s3.region", "us-gov-west-1"),
+        ("s3.region", "auto"),
+    ],
+)
+def test_setting_that_makes_an_address_is_taken(key: str, value: str) -> None:
+    assert list(setting_problems({key: value})) == []
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "s3://b-1.x_y/p",
+        "s3://acc-12ab-s3alias/p",
+        "gs://b/p",
+        "hdfs:///p",
+        "hdfs://nn:8020/p",
+        "hdfs://service/p",
+        "file:///p",
+    ],
+)
+def test_location_that_is_an_address_is_taken(location: str) -> None:
+    assert location_problem(location) is None
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "s3://id:CANARY@b",
+        "abfss://c:CANARY@acc.dfs.core.windows.net/a",
+        "gs://CANARY@b",
+        "s3://id:CANARY@[",
+        "hdfs://u:CANARY@h:0/",
+    ],
+)
+def test_login_in_a_location_is_not_told(location: str) -> None:
+    problem = location_problem(location)
+    assert problem is not None
+    assert "CANARY" not in problem
+
+
+@pytest.mark.parametrize("account", ["127.0.0.1:1/", "a.b", "", "é" * 3])
+def test_token_goes_to_no_host_that_a_name_makes(account: str) -> None:
+    with pytest.raises(ValueError, match=r"no account of Azure|names no account"):
+        arguments("", {"adls.account-name": account, "adls.sas-token": "sv=1"})
+
+
+def test_account_of_a_catalogs_answer_is_an_address() -> None:
+    with pytest.raises(TableUnsuitable, match=r"adls\.account-name and no credentials for it"):
+        check_table_answer("db.t", {"adls.account-name": "other"}, {"adls.sas-token": "of-the-operator"})
+    with pytest.raises(TableUnsuitable, match="a line break or another control character"):
+        check_table_answer("db.t", {"s3.session-token": "a\r\nX-Evil: 1"}, {})
+
+
+def test_account_of_a_connector_made_by_rest_is_in_the_operators_list() -> None:
+    lists = OperatorLists.of({"FLOE_REST_CONNECTORS": "true", "FLOE_REST_HOSTS": "ours.dfs.core.windows.net"})
+    assert lists.problem("c", "iceberg.catalog.adls.account-name", "ours") is None
+    for key in ("iceberg.catalog.adls.account-name", "iceberg.catalog.adls.auth.shared-key.account.name"):
+        assert lists.problem("c", key, "theirs") is not None
+        assert lists.problem("c", key, "evil.example/") is not None

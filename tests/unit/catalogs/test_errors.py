@@ -1,17 +1,28 @@
 """What an error of a catalog means, and which of floe's errors it becomes: decided in one place."""
 
+import errno
+
 import pytest
 from pyiceberg.exceptions import (
     CommitFailedException,
     CommitStateUnknownException,
     ForbiddenError,
+    NoSuchTableError,
     RESTError,
     UnauthorizedError,
     ValidationError,
 )
+from requests.exceptions import ConnectTimeout, InvalidURL
 
 from floe.catalogs.errors import Answer, CatalogErrors, answer_of
-from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableRefused
+from floe.catalogs.exceptions import (
+    CatalogFailed,
+    CatalogMisconfigured,
+    CatalogUnreachable,
+    TableMissing,
+    TableRefused,
+    TableUnsuitable,
+)
 from floe.exceptions import Retryable, Terminal
 
 ERRORS = CatalogErrors("lake", lambda: "http://here:1")
@@ -26,11 +37,21 @@ COMMIT = "commit to table 'db.t'"
         (ForbiddenError("403"), Answer.REFUSED, Answer.REFUSED),
         (TableRefused("no"), Answer.REFUSED, Answer.REFUSED),
         (PermissionError("warehouse"), Answer.REFUSED, Answer.UNKNOWN),
-        (ValidationError("schema"), Answer.UNREACHABLE, Answer.REFUSED),
+        (ValidationError("schema"), Answer.REFUSED, Answer.REFUSED),
         (CommitStateUnknownException("504"), Answer.UNREACHABLE, Answer.UNKNOWN),
         (RESTError("500"), Answer.UNREACHABLE, Answer.UNKNOWN),
         (ConnectionError("reset"), Answer.UNREACHABLE, Answer.UNKNOWN),
-        (KeyError("x"), Answer.UNREACHABLE, Answer.UNKNOWN),
+        (KeyError("x"), Answer.UNKNOWN, Answer.UNKNOWN),
+        (TypeError("can't modify"), Answer.UNKNOWN, Answer.UNKNOWN),
+        (OSError(errno.ENAMETOOLONG, "File name too long"), Answer.REFUSED, Answer.UNKNOWN),
+        (OSError(errno.ENOSPC, "No space left on device"), Answer.UNREACHABLE, Answer.UNKNOWN),
+        (OSError("AWS Error NETWORK_CONNECTION during HeadObject"), Answer.UNREACHABLE, Answer.UNKNOWN),
+        (OSError("AWS Error ACCESS_DENIED during PutObject operation"), Answer.REFUSED, Answer.UNKNOWN),
+        (OSError("Permanent error (UNAUTHENTICATED) google"), Answer.REFUSED, Answer.UNKNOWN),
+        (FileNotFoundError("metadata.json"), Answer.UNKNOWN, Answer.UNKNOWN),
+        (ConnectTimeout("late"), Answer.UNREACHABLE, Answer.UNKNOWN),
+        (InvalidURL("http:///"), Answer.REFUSED, Answer.UNKNOWN),
+        (NoSuchTableError("gone"), Answer.REFUSED, Answer.UNKNOWN),
     ],
 )
 def test_answer_of_an_error_depends_on_what_was_sent(error: Exception, asking: Answer, committing: Answer) -> None:
@@ -52,6 +73,25 @@ def test_answer_of_an_error_depends_on_what_was_sent(error: Exception, asking: A
 def test_error_of_a_commit_is_no_guess(error: Exception, becomes: type[Exception], text: str) -> None:
     with pytest.raises(becomes, match=text), ERRORS.during(COMMIT, committing=True):
         raise error
+
+
+def test_error_that_no_row_knows_is_told_by_its_own_words() -> None:
+    with pytest.raises(CatalogFailed) as caught, ERRORS.during("load table 'db.t'", of_table=True):
+        raise TypeError("an odd one")  # noqa: EM101
+    assert "TypeError: an odd one. floe does not know this error of catalog 'lake' at http://here:1" in str(
+        caught.value
+    )
+    assert "is up" not in str(caught.value)
+
+
+def test_refusal_of_a_table_is_of_that_table_alone() -> None:
+    with (
+        pytest.raises(TableUnsuitable, match=r"refuses to create table 'db\.t'"),
+        ERRORS.during("create table 'db.t'", of_table=True),
+    ):
+        raise NoSuchTableError("no")  # noqa: EM101
+    with pytest.raises(CatalogMisconfigured), ERRORS.during("list tables"):
+        raise NoSuchTableError("no")  # noqa: EM101
 
 
 def test_refusals_are_final_and_unknown_outcomes_are_not() -> None:

@@ -171,3 +171,11 @@ def test_secret_is_not_sent_to_where_a_redirect_leads() -> None:
         with serving(schema()) as double, pytest.raises(NotARegistry, match="redirects"):
             oauth(double.url, login.url).schema(1)
         assert other.requests == []
+
+
+@pytest.mark.parametrize("lifetime", [10**400, -1, 0, "soon", "NaN", None, [], 1e300])
+def test_token_with_a_lifetime_that_makes_no_sense_is_used(lifetime: object) -> None:
+    with serving(tokens("first", lifetime=lifetime)) as login, serving(schema()) as registry:
+        oauth(registry.url, login.url).schema(1)
+        assert sent(registry) == ["Bearer first"]
+        assert len(login.requests) == 1

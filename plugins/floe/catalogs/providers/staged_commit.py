@@ -5,8 +5,7 @@ snapshots. Times never go back. No snapshot is removed under a branch or tag tha
 requirements, and makes the metadata.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 
 from pyiceberg.catalog import MetastoreCatalog
@@ -37,7 +36,7 @@ class StagedCommit(MetastoreCatalog):
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
     ) -> CommitTableResponse:
         """Commit as PyIceberg does, based on ``table``."""
-        with based_on(table):
+        with BasedOn(table):
             return super().commit_table(table, requirements, updates)  # type: ignore[safe-super]
 
     def _update_and_stage_table(
@@ -61,14 +60,21 @@ class StagedCommit(MetastoreCatalog):
         return staged
 
 
-@contextmanager
-def based_on(table: Table) -> Iterator[None]:
-    """Commit changes of a table: what is staged meanwhile is based on it."""
-    token = _COMMITTED.set(table)
-    try:
-        yield
-    finally:
-        _COMMITTED.reset(token)
+class BasedOn:
+    """Commit changes of a table: what is staged meanwhile is based on it.
+
+    A class, and no generator: ``contextlib`` sets the traceback of an error that passes through, which Thrift's errors,
+    being immutable, answer with a TypeError, and then what the metastore said is lost.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __enter__(self) -> None:
+        self._token = _COMMITTED.set(self._table)
+
+    def __exit__(self, *_: object) -> None:
+        _COMMITTED.reset(self._token)
 
 
 def committed_table() -> Table | None:

@@ -13,6 +13,9 @@ PREFIX: Final = "iceberg.catalog."
 Check = Callable[[Mapping[str, str]], Iterator[str]]
 """Reads the keys of a catalog, and yields what is missing or forbidden."""
 
+NameRule = Callable[[str], str | None]
+"""Takes the full name of a table, and returns why the catalog has none of that name; None if it may."""
+
 Translate = Callable[[Mapping[str, str]], dict[str, str]]
 """Takes keys and values as the file has them, with references resolved, and returns them as a library wants them."""
 
@@ -64,6 +67,10 @@ def _nothing(_: Mapping[str, str]) -> Iterator[str]:
     return iter(())
 
 
+def _any_name(_: str) -> str | None:
+    return None
+
+
 def _as_given(given: Mapping[str, str]) -> dict[str, str]:
     return dict(given)
 
@@ -75,7 +82,8 @@ class CatalogType:
     ``name``: its provider's. ``aliases``: other values of ``iceberg.catalog.type`` that mean it. ``implementations``: Java's
     classes that ``iceberg.catalog.catalog-impl`` may name. ``keys``: its own, beside those of every catalog and of stores.
     ``to_pyiceberg``: what has another form in PyIceberg, beyond the names in ``keys``; it gets keys by PyIceberg's names.
-    ``to_spark``: the same for Spark's catalog, where it gets the file's keys.
+    ``to_spark``: the same for Spark's catalog, where it gets the file's keys. ``name_problem``: its rule for tables' names.
+    ``folds_case``: names that differ by case only are one table.
     """
 
     name: str
@@ -85,6 +93,8 @@ class CatalogType:
     problems: Check = _nothing
     to_pyiceberg: Translate = _as_given
     to_spark: Translate = _as_given
+    name_problem: NameRule = _any_name
+    folds_case: bool = False
 
 
 class KeyTable:

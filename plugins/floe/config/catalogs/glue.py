@@ -9,6 +9,9 @@ _ROLE: Final = (
     "Spark's workers, and name it by client.profile-name"
 )
 
+MAX_NAME: Final = 255
+"""Characters of a name in Glue."""
+
 GLUE: Final = CatalogType(
     "glue",
     implementations=("org.apache.iceberg.aws.glue.GlueCatalog",),
@@ -39,4 +42,19 @@ GLUE: Final = CatalogType(
         no_effect("lock-impl", "Glue's own versions guard commits: no lock is needed"),
         no_effect("lock.*", "it belongs to lock-impl"),
     ),
+    name_problem=lambda table: _name_problem(table),
+    folds_case=True,
 )
+
+
+def _name_problem(table: str) -> str | None:
+    """Return why Glue takes no table of that name."""
+    parts = table.split(".")
+    if len(parts) != 2:
+        return "Glue has databases without others in them: write it as database.table"
+    for part in parts:
+        if part != part.lower():
+            return f"Glue has names in lower case only: write {part[:100].lower()!r} in the place of {part[:100]!r}"
+        if len(part) > MAX_NAME:
+            return f"{part[:40]!r}… has {len(part)} characters, Glue takes {MAX_NAME}: shorten it"
+    return None

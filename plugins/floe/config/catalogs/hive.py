@@ -9,6 +9,10 @@ from floe.config.secrets.detection import is_reference, shown_address
 
 _ADDRESS: Final = re.compile(r"thrift://(\[[0-9A-Fa-f:.]+\]|[^:/@?#\s\[\]]+):(\d{1,5})/?")
 
+_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
+MAX_DATABASE, MAX_TABLE, MAX_COLUMN = 128, 256, 767
+"""Characters of names in a metastore's database, from Hive 2 on."""
+
 LOCK_TIMEOUT: Final = "iceberg.hive.lock-timeout-ms"
 LOCK_MIN_WAIT: Final = "iceberg.hive.lock-check-min-wait-ms"
 LOCK_MAX_WAIT: Final = "iceberg.hive.lock-check-max-wait-ms"
@@ -58,6 +62,8 @@ HIVE: Final = CatalogType(
         no_effect("lock-check-max-wait-time", f"set {PREFIX}{LOCK_MAX_WAIT}"),
     ),
     problems=lambda given: _problems(given),
+    name_problem=lambda table: _name_problem(table),
+    folds_case=True,
 )
 
 
@@ -71,6 +77,21 @@ def addresses(uri: str) -> list[tuple[str, int]]:
             raise ValueError(msg)
         found.append((match[1].strip("[]"), int(match[2])))
     return found
+
+
+def _name_problem(table: str) -> str | None:
+    """Return why a metastore takes no table of that name: by its own rule, and by the columns of its database."""
+    parts = table.split(".")
+    if len(parts) != 2:
+        return "a metastore has databases without others in them: write it as database.table"
+    for part, most in zip(parts, (MAX_DATABASE, MAX_TABLE), strict=True):
+        if not _NAME.fullmatch(part):
+            return (
+                f"a metastore takes letters a to z, digits and '_' only, which {part[:100]!r} is not made of: rename it"
+            )
+        if len(part) > most:
+            return f"{part[:40]!r}… has {len(part)} characters, a metastore takes {most}: shorten it"
+    return None
 
 
 def _problems(given: Mapping[str, str]) -> Iterator[str]:

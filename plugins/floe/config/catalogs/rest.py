@@ -75,7 +75,7 @@ _SIGNATURE: Final = (
 _CLIENT: Final = (
     taken("rest.client.max-retries", "after 429 and 503, and 502 and 504 of what only reads; 5 without it"),
     taken("rest.client.connection-timeout-ms", "30 s without it"),
-    taken("rest.client.socket-timeout-ms", "for each part of an answer; 5 minutes without it"),
+    taken("rest.client.socket-timeout-ms", "with the connection's, for an answer as a whole; 5 minutes without it"),
     taken("rest.client.proxy.hostname"),
     taken("rest.client.proxy.port"),
     taken("rest.client.proxy.username"),

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from floe.config.catalogs import cloud_stores, s3
-from floe.config.catalogs.base import PREFIX, CatalogKey
+from floe.config.catalogs.base import PREFIX, CatalogKey, KeyTable, by_pyicebergs_names
 from floe.config.catalogs.common import COMMON_KEYS
+from floe.config.catalogs.store_address import location_problem, setting_problems
+from floe.config.secrets.detection import is_reference
 
 STORE_KEYS: Final[tuple[CatalogKey, ...]] = (
     *COMMON_KEYS,
@@ -21,6 +23,11 @@ STORE_KEYS: Final[tuple[CatalogKey, ...]] = (
 def store_problems(given: Mapping[str, str]) -> Iterator[str]:
     """Yield values that no store of floe's can have."""
     yield from s3.problems(given)
+    plain = {key: value.strip() for key, value in given.items() if not is_reference(value)}
+    for key, problem in setting_problems(by_pyicebergs_names(plain, KeyTable(STORE_KEYS))):
+        yield f"{PREFIX}{key}: {problem}. Correct it: it becomes a part of an address"
+    if wrong := location_problem(plain.get("warehouse", "")):
+        yield f"{PREFIX}warehouse: {wrong}"
 
 
 def warehouse_problems(given: Mapping[str, str]) -> Iterator[str]:

@@ -73,6 +73,12 @@ class Mask:
         return frozenset(spelled for text in texts for spelled in spellings(text))
 
     @property
+    def learned(self) -> frozenset[tuple[str, str]]:
+        """The keys and values that were learned."""
+        with self._lock:
+            return frozenset(self._seen)
+
+    @property
     def too_short(self) -> frozenset[str]:
         """The keys of secrets that are too short to be hidden by value."""
         with self._lock:
@@ -101,6 +107,17 @@ _KNOWN = Mask()
 def learn(settings: Mapping[str, object]) -> frozenset[str]:
     """Learn the secrets among settings, for this process; return the texts that are hidden from now on."""
     return _KNOWN.learn(settings)
+
+
+def learned() -> frozenset[tuple[str, str]]:
+    """Return the keys and values that this process has learned, for a child process that is to hide them too."""
+    return _KNOWN.learned
+
+
+def learn_pairs(pairs: Iterable[tuple[str, str]]) -> None:
+    """Learn what another process has learned."""
+    for key, value in pairs:
+        _KNOWN.learn({key: value})
 
 
 def learn_environment(environ: Mapping[str, str]) -> frozenset[str]:

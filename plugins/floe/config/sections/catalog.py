@@ -49,8 +49,8 @@ class CatalogSpec:
         return kind.to_spark(self.properties) if kind else dict(self.properties)
 
 
-def read_catalog(settings: Settings) -> CatalogSpec:
-    """Check the catalog's keys and return them without their prefix."""
+def read_catalog(settings: Settings, tables: Sequence[str]) -> CatalogSpec:
+    """Check the catalog's keys and return them without their prefix. ``tables``: the names that it has to take."""
     name, given = settings.text("iceberg.catalog"), settings.properties.under(PREFIX)
     if problem := plain_problem(name):
         settings.problems.append(f"iceberg.catalog {problem}")
@@ -60,6 +60,7 @@ def read_catalog(settings: Settings) -> CatalogSpec:
     table = _table(kind)
     rows = table.rows_of(given)
     settings.problems += _problems(given, kind, rows)
+    settings.problems += _name_problems(kind, tables)
     settings.warnings += [
         f"{PREFIX}{key} has no effect: {row.note}" for key, row in rows.items() if row.status is KeyStatus.NO_EFFECT
     ]
@@ -104,6 +105,21 @@ def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[
         yield from warehouse_problems(given)
     if kind is not None:
         yield from kind.problems(given)
+
+
+def _name_problems(kind: CatalogType | None, tables: Sequence[str]) -> Iterator[str]:
+    """Yield the tables whose names the catalog does not take, and those that are one table to it."""
+    if kind is None:
+        return
+    seen: dict[str, str] = {}
+    for table in tables:
+        if problem := kind.name_problem(table):
+            yield f"table {table[:_SHOWN_CHARACTERS]!r} cannot be in a catalog of type {kind.name}: {problem}"
+        elif kind.folds_case and (other := seen.setdefault(table.lower(), table)) != table:
+            yield (
+                f"{other[:_SHOWN_CHARACTERS]!r} and {table[:_SHOWN_CHARACTERS]!r} are one table in a catalog of type "
+                f"{kind.name}, which has names in lower case: give one of them another name"
+            )
 
 
 def _unknown(kind: CatalogType | None, keys: Sequence[str]) -> Iterator[str]:

@@ -38,6 +38,12 @@ _REFUSED_KEY: Final = re.compile(
     r"(^|[._-])(cmd|command|jars?|packages|classpath|keytab|connection[._-]string|configuration[._-]file)([._-]|$)",
     re.IGNORECASE,
 )
+_ACCOUNT_KEYS: Final = (
+    f"{_CATALOG}.adls.account-name",
+    f"{_CATALOG}.adls.auth.shared-key.account.name",
+)
+"""Keys with a name that is a host of Azure's: a login goes there."""
+
 _OF_FILES: Final = ("floe.dag.access-control", "floe.dag.pool", "floe.dag.queue", "floe.dag.priority-weight")
 """Keys by which a connector would give its maker more than the right to make it."""
 
@@ -105,9 +111,10 @@ class OperatorLists:
         yield from self._unlisted(key, value)
         if _FREE_KEY.search(key):
             return
+        address = f"{value}.dfs.core.windows.net" if key in _ACCOUNT_KEYS else value
         is_named = is_logical and key.endswith("warehouse") and _PLAIN.fullmatch(value)
-        if _ADDRESS_KEY.search(key) or "://" in value:
-            why = self.hosts.problem(value)
+        if key in _ACCOUNT_KEYS or _ADDRESS_KEY.search(key) or "://" in value:
+            why = self.hosts.problem(address)
             if why is not None:
                 yield why
         elif (_PATH_KEY.search(key) and not is_named) or ("-----BEGIN" not in value and _is_path(key, value)):

@@ -1,29 +1,35 @@
-"""The task of ``floe.status``: all connectors side by side, each by itself, in a bounded time."""
+"""The task of ``floe.status``: all connectors side by side, each by itself, in a bounded time.
+
+They are asked in a child process: a native client that aborts is one connector's problem.
+"""
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from floe.config.secrets.mask import clip
+from floe.config.secrets.mask import clip, hide, learn_pairs, learned
 from floe.operators.failures import floe_task
 from floe.operators.lookup.config_values import resolved
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.status import store
 from floe.operators.status.failing_runs import failing
 from floe.operators.status.late_tables import LateTables
-from floe.side_by_side import side_by_side
+from floe.side_by_side import apart
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from floe.config import ConfigError, Connector, ConnectorFile
     from floe.status.record import StatusRecord
+
+log = logging.getLogger(__name__)
 
 THREADS = 8
 """Connectors that are asked at once."""
@@ -62,7 +68,8 @@ class StatusOperator(BaseOperator):
         late = LateTables(context)
         kept: dict[str, bool] = {}
         wrong: dict[str, str] = {}
-        for name, record in side_by_side(jobs, THREADS, until):
+        crashed = partial(_crashed, connectors=connectors, formers=formers)
+        for name, record in apart(jobs, THREADS, until, crashed, partial(learn_pairs, learned())):
             kept[name] = _keep(record, connectors[name], wrong, late)
         for name in jobs.keys() - kept.keys():
             kept[name] = _keep(_unanswered(name, formers[name]), connectors[name], wrong, late)
@@ -126,6 +133,28 @@ def _problems(file: ConnectorFile) -> list[str]:
     error: ConfigError | None = file.error
     found = [] if error is None else [str(problem) for problem in error.problems]
     return [f"{file.path.name} is broken: {problem}" for problem in found] or [f"{file.path.name} is broken"]
+
+
+def _crashed(
+    name: str,
+    how: str,
+    said: str,
+    *,
+    connectors: Mapping[str, Connector | None],
+    formers: Mapping[str, StatusRecord | None],
+) -> StatusRecord:
+    """Return the record of a connector whose look-up ended its process."""
+    from floe.status.record_reader import unknown_record
+
+    log.error(
+        "%s: the process that asked its brokers and its catalog ended %s. It said last:\n%s", name, how, hide(said)
+    )
+    connector = connectors[name]
+    problem = (
+        f"asking brokers and catalog ended the process {how}, in a library's native code: see the log of floe.status, and "
+        "check the addresses and locations of this connector"
+    )
+    return unknown_record(name, "" if connector is None else connector.group_id, [problem], formers[name])
 
 
 def _unanswered(name: str, former: StatusRecord | None) -> StatusRecord:

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, EndpointConnectionError, ParamValidationError, ReadTimeoutError
 from hive_metastore.ttypes import MetaException
 from pyiceberg.catalog.glue import GlueCatalog
 from pyiceberg.catalog.hive import HiveCatalog
@@ -56,10 +56,29 @@ def test_error_of_a_commit_to_hive_is_told_apart(error: Exception, answer: Answe
         ("ThrottlingException", Answer.UNREACHABLE),
         ("InternalServiceException", Answer.UNKNOWN),
         ("OperationTimeoutException", Answer.UNKNOWN),
+        ("ConcurrentModificationException", Answer.CONFLICT),
+        ("EntityNotFoundException", Answer.REFUSED),
+        ("SlowDown", Answer.UNREACHABLE),
+        ("SomethingNew", Answer.UNKNOWN),
     ],
 )
 def test_error_of_a_commit_to_glue_is_told_apart(code: str, answer: Answer) -> None:
     assert GlueProvider().classify(of_glue(code), was_sent=True) is answer
+
+
+@pytest.mark.parametrize(
+    ("error", "answer"),
+    [
+        (of_glue("InternalServiceException"), Answer.UNREACHABLE),
+        (of_glue("NoSuchBucket"), Answer.REFUSED),
+        (of_glue("SomethingNew"), Answer.UNKNOWN),
+        (EndpointConnectionError(endpoint_url="https://glue"), Answer.UNREACHABLE),
+        (ReadTimeoutError(endpoint_url="https://glue"), Answer.UNREACHABLE),
+        (ParamValidationError(report="name"), Answer.REFUSED),
+    ],
+)
+def test_error_of_a_question_to_glue_is_told_apart(error: Exception, answer: Answer) -> None:
+    assert GlueProvider().classify(error, was_sent=False) is answer
 
 
 @pytest.mark.parametrize(

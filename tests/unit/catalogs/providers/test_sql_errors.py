@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 import traceback
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from floe.catalogs.client import Tables
 from floe.catalogs.errors import Answer
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.registry import PROVIDERS
-from floe.catalogs.providers.sql.errors import is_conflict, is_not_done, missing_database, refusal_of
+from floe.catalogs.providers.sql.errors import is_conflict, missing_database, refusal_of
 from floe.config import parse_connector
 from tests.support.connectors import MINIMAL
 
@@ -50,7 +51,7 @@ def refusal(error: Exception, user: str = "floe") -> Exception | None:
 )
 def test_rolled_back_for_another_is_a_conflict(error: Exception) -> None:
     assert is_conflict(wrapped(error))
-    assert not is_not_done(wrapped(error))
+    assert PROVIDERS["sql"].classify(wrapped(error), was_sent=True) is Answer.CONFLICT
 
 
 @pytest.mark.parametrize(
@@ -177,3 +178,23 @@ def test_password_is_in_no_error(open_one: Callable[..., Tables]) -> None:
     text = "".join(traceback.format_exception(failure.value))
     assert "k3ep" not in text
     assert "th1s" not in text
+
+
+@pytest.mark.parametrize(
+    ("error", "asking", "committing"),
+    [
+        (DriverError("value too long", sqlstate="22001"), Answer.REFUSED, Answer.REFUSED),
+        (DriverError("syntax", sqlstate="42601"), Answer.REFUSED, Answer.REFUSED),
+        (DriverError("no iceberg_tables", sqlstate="42P01"), Answer.UNKNOWN, Answer.UNKNOWN),
+        (DriverError("admin shutdown", sqlstate="57P01"), Answer.UNREACHABLE, Answer.UNKNOWN),
+        (DriverError("broken", sqlstate="XX000"), Answer.UNKNOWN, Answer.UNKNOWN),
+        (DriverError(1146, "no iceberg_tables"), Answer.UNKNOWN, Answer.UNKNOWN),
+        (DriverError(1290, "read only"), Answer.UNREACHABLE, Answer.UNREACHABLE),
+        (sqlite3.OperationalError("attempt to write a readonly database"), Answer.REFUSED, Answer.REFUSED),
+        (sqlite3.OperationalError("database is locked"), Answer.UNREACHABLE, Answer.UNKNOWN),
+    ],
+)
+def test_error_of_a_database_is_told_apart(error: Exception, asking: Answer, committing: Answer) -> None:
+    of_sqlalchemy = OperationalError("UPDATE x", {}, error)
+    assert PROVIDERS["sql"].classify(of_sqlalchemy, was_sent=False) is asking
+    assert PROVIDERS["sql"].classify(of_sqlalchemy, was_sent=True) is committing

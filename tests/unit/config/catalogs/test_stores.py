@@ -33,8 +33,8 @@ def prefixed(keys: dict[str, str]) -> dict[str, str]:
         ({"s3.cross-region-access-enabled": "true"}, {"s3.resolve-region": "true"}),
         ({"io-impl": "org.apache.iceberg.aws.s3.S3FileIO", "s3.multipart.size-mb": "32"}, {}),
         (
-            {"adls.auth.shared-key.account.name": "a", "adls.auth.shared-key.account.key": "k"},
-            {"adls.account-name": "a", "adls.account-key": "k"},
+            {"adls.auth.shared-key.account.name": "acc", "adls.auth.shared-key.account.key": "k"},
+            {"adls.account-name": "acc", "adls.account-key": "k"},
         ),
         (
             {"adls.sas-token.acc.dfs.core.windows.net": "sv=1"},

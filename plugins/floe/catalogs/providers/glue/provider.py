@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from floe.catalogs.errors import Answer, answer_of
+from floe.catalogs.errors import Answer, Rows, answer_in, answer_of
 from floe.catalogs.metadata_files import remove_old_metadata
 from floe.catalogs.providers.base import PlainProvider, catalog_settings
 
@@ -15,25 +16,47 @@ if TYPE_CHECKING:
 
     from floe.config.sections.catalog import CatalogSpec
 
-_REFUSED: Final = frozenset(
-    (
-        "AccessDenied",
-        "AccessDeniedException",
-        "ExpiredTokenException",
-        "GlueEncryptionException",
-        "InvalidClientTokenId",
-        "InvalidInputException",
-        "InvalidSignatureException",
-        "MissingAuthenticationTokenException",
-        "ResourceNumberLimitExceededException",
-        "UnrecognizedClientException",
-        "ValidationException",
-    )
-)
-_NOT_DONE: Final = frozenset(
-    ("ThrottlingException", "Throttling", "TooManyRequestsException", "ResourceNotReadyException")
-)
-"""Codes of Glue's errors: what it refuses, and what it did not do and will do later. Others leave the outcome unknown."""
+_CODES: Final[Mapping[str, Answer | tuple[Answer, Answer]]] = {
+    **dict.fromkeys(
+        (
+            *("AccessDenied", "AccessDeniedException", "AlreadyExistsException", "EntityNotFoundException"),
+            *("ExpiredToken", "ExpiredTokenException", "FederationSourceException", "GlueEncryptionException"),
+            *("IncompleteSignature", "IncompleteSignatureException", "InvalidAccessKeyId", "InvalidClientTokenId"),
+            *("InvalidInputException", "InvalidSignatureException", "InvalidStateException", "MalformedQueryString"),
+            *("MissingAuthenticationToken", "MissingAuthenticationTokenException", "NoSuchBucket", "OptInRequired"),
+            *("NotAuthorized", "OperationNotSupportedException", "PermissionTypeMismatchException", "RequestExpired"),
+            *("ResourceNumberLimitExceededException", "SerializationException", "SignatureDoesNotMatch"),
+            *("UnknownOperationException", "UnrecognizedClientException", "ValidationError", "ValidationException"),
+        ),
+        Answer.REFUSED,
+    ),
+    **dict.fromkeys(("ConcurrentModificationException", "VersionMismatchException"), Answer.CONFLICT),
+    # it was not done, and will be later
+    **dict.fromkeys(
+        (
+            *("BandwidthLimitExceeded", "LimitExceededException", "ProvisionedThroughputExceededException"),
+            *("RequestLimitExceeded", "RequestThrottled", "RequestThrottledException", "ResourceNotReadyException"),
+            *("SlowDown", "Throttling", "ThrottledException", "ThrottlingException", "TooManyRequestsException"),
+        ),
+        Answer.UNREACHABLE,
+    ),
+    **dict.fromkeys(
+        (
+            *("InternalError", "InternalFailure", "InternalServerError", "InternalServiceException"),
+            *("OperationTimeoutException", "RequestTimeout", "RequestTimeoutException", "ServiceUnavailable"),
+            *("ServiceUnavailableException", "FederationSourceRetryableException"),
+        ),
+        (Answer.UNREACHABLE, Answer.UNKNOWN),
+    ),
+}
+"""Codes of the errors of Glue, of S3 behind it and of AWS before both; a pair as in ``Rows``."""
+
+_BOTOCORE: Final = "botocore.exceptions."
+_ROWS: Final[Rows] = {
+    f"{_BOTOCORE}ParamValidationError": Answer.REFUSED,
+    f"{_BOTOCORE}HTTPClientError": (Answer.UNREACHABLE, Answer.UNKNOWN),
+    f"{_BOTOCORE}ConnectionError": (Answer.UNREACHABLE, Answer.UNKNOWN),
+}
 
 _NOT_SET: Final = {
     "NoCredentialsError": "there are no AWS credentials: set client.access-key-id and client.secret-access-key, "
@@ -66,12 +89,11 @@ class GlueProvider(PlainProvider):
 
     def classify(self, error: Exception, *, was_sent: bool) -> Answer:
         """Tell what Glue refuses, and what it did not do, from unknown outcomes."""
-        code = _code_of(error)
-        if code in _REFUSED:
-            return Answer.REFUSED
-        if code in _NOT_DONE:
-            return Answer.UNREACHABLE
-        return answer_of(error, was_sent=was_sent)
+        found = _CODES.get(_code_of(error))
+        if found is not None:
+            return found if isinstance(found, Answer) else found[was_sent]
+        found = answer_in(_ROWS, error, was_sent=was_sent)
+        return found if found is not None else answer_of(error, was_sent=was_sent)
 
     def misconfiguration(self, spec: CatalogSpec, error: Exception) -> str | None:
         """Name credentials, a region or a profile that is missing."""

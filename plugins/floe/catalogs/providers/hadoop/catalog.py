@@ -26,7 +26,7 @@ from floe.catalogs.exceptions import TableRefused, TableUnsuitable
 from floe.catalogs.metadata_files import parse_metadata
 from floe.catalogs.providers.hadoop.folders import METADATA, FolderCatalog, is_table
 from floe.catalogs.providers.hadoop.version_folder import GZIP, Version, VersionFolder
-from floe.catalogs.providers.staged_commit import StagedCommit, based_on
+from floe.catalogs.providers.staged_commit import BasedOn, StagedCommit
 from floe.catalogs.table_trust import check_table_properties
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class HadoopCatalog(StagedCommit, FolderCatalog):
         """Commit updates to a table. Raises CommitFailedException, NoSuchTableError, TableRefused."""
         names = table.name()
         try:
-            with based_on(table), self._opened(names) as folder:
+            with BasedOn(table), self._opened(names) as folder:
                 present, version = self._read(names, folder)
                 made = self._update_and_stage_table(present, names, requirements, updates).metadata
                 if made == present.metadata:

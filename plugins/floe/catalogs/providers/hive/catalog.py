@@ -5,12 +5,15 @@ from typing import Any, Final
 
 from hive_metastore.ttypes import CheckLockRequest, LockState, ShowLocksRequest
 from pyiceberg.catalog.hive import HiveCatalog
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.typedef import Identifier
 from thrift.Thrift import TException
 
+from floe.catalogs.exceptions import TableUnsuitable
 from floe.catalogs.providers.database_tables import DatabaseTables
 from floe.catalogs.providers.hive.client import Metastore
-from floe.config.catalogs.hive import LOCK_MAX_WAIT, LOCK_MIN_WAIT, LOCK_TIMEOUT, addresses
+from floe.config.catalogs.hive import HIVE, LOCK_MAX_WAIT, LOCK_MIN_WAIT, LOCK_TIMEOUT, MAX_COLUMN, addresses
 
 _DEFAULTS: Final = {LOCK_TIMEOUT: "180000", LOCK_MIN_WAIT: "50", LOCK_MAX_WAIT: "5000"}
 """Milliseconds, as in Java."""
@@ -30,6 +33,22 @@ class CheckedHiveCatalog(DatabaseTables, HiveCatalog):
     def _create_hive_client(properties: dict[str, str]) -> Metastore:  # type: ignore[override]
         return Metastore(addresses(properties["uri"]), properties.get("ugi"))
 
+    def create_table(self, identifier: str | Identifier, schema: Any, *args: Any, **kwargs: Any) -> Table:
+        """Create a table. Raises TableUnsuitable for a name or a column that no metastore takes."""
+        name = ".".join(self.identifier_to_tuple(identifier))
+        if problem := HIVE.name_problem(name):
+            msg = f"table {name!r} cannot be created in the Hive metastore: {problem}. Nothing was created"
+            raise TableUnsuitable(msg)
+        if isinstance(schema, Schema):
+            _check_columns(name, schema)
+        return super().create_table(identifier, schema, *args, **kwargs)
+
+    def _update_and_stage_table(self, current_table: Table | None, table_identifier: Identifier, *args: Any) -> Any:
+        staged = super()._update_and_stage_table(current_table, table_identifier, *args)
+        if current_table is not None and staged.schema() != current_table.schema():
+            _check_columns(".".join(table_identifier), staged.schema())
+        return staged
+
     def _convert_hive_into_iceberg(self, table: Any) -> Table:
         return self.table_at((table.dbName, table.tableName), table.parameters)
 
@@ -46,6 +65,29 @@ class CheckedHiveCatalog(DatabaseTables, HiveCatalog):
                 return answer
             pause = min(pause * 1.5, longest)
         raise LockHeld(_held(open_client, database_name, table_name, timeout))
+
+
+def _check_columns(table: str, schema: Schema) -> None:
+    """Raise TableUnsuitable for columns that a metastore's database does not take: it folds case, and pads with blanks.
+
+    Its own answer would be the text of an INSERT that failed.
+    """
+    seen: dict[str, str] = {}
+    for field in schema.fields:
+        if len(field.name) > MAX_COLUMN:
+            msg = (
+                f"table {table!r} cannot have the column {field.name[:100]!r}…: its name has {len(field.name)} characters, a "
+                f"Hive metastore takes {MAX_COLUMN}. Nothing was changed. Shorten the name of the field"
+            )
+            raise TableUnsuitable(msg)
+        other = seen.setdefault(field.name.rstrip(" ").lower(), field.name)
+        if other != field.name:
+            msg = (
+                f"table {table!r} cannot have the columns {other[:100]!r} and {field.name[:100]!r}: they are one name to a "
+                "Hive metastore, which stores names in lower case and ignores blanks behind them. Nothing was changed. "
+                "Rename one of the fields, by ReplaceField in transforms for example"
+            )
+            raise TableUnsuitable(msg)
 
 
 def _held(client: Any, database: str, table: str, timeout: float) -> str:

@@ -33,6 +33,9 @@ log = logging.getLogger(__name__)
 TIMEOUT_MS: Final = 300_000
 """For one answer: a metastore may wait for its database."""
 
+MAX_TEXT, MAX_ITEMS = 64 << 20, 1_000_000
+"""Bytes of one text, and items of one list or map, that an answer may have: no metastore's has as many."""
+
 _POINTER: Final = "metadata_location"
 _BASE: Final = "previous_metadata_location"
 _SETTLES_WITHIN: Final = 10.0
@@ -50,7 +53,10 @@ class Metastore(AbstractContextManager[Client]):
 
     def __enter__(self) -> Client:
         transport = self._connected()
-        client = MetastoreClient(TBinaryProtocol.TBinaryProtocol(transport), self)
+        protocol = TBinaryProtocol.TBinaryProtocol(
+            transport, string_length_limit=MAX_TEXT, container_length_limit=MAX_ITEMS
+        )
+        client = MetastoreClient(protocol, self)
         self._transports().append(transport)
         try:
             if self._ugi:
@@ -81,8 +87,32 @@ class Metastore(AbstractContextManager[Client]):
         return _opened(*last)
 
 
+class _TimedSocket(TSocket.TSocket):  # type: ignore[misc]
+    """A socket on which each answer as a whole is there in time: its own limit counts for each read alone."""
+
+    _end = float("inf")
+
+    def write(self, buff: bytes) -> None:
+        """Send a call; the time for its answer begins."""
+        self._end = time.monotonic() + TIMEOUT_MS / 1000
+        if self.handle is not None:
+            self.handle.settimeout(TIMEOUT_MS / 1000)  # the last answer's end may have left less
+        super().write(buff)
+
+    def read(self, sz: int) -> bytes:
+        """Read a part of the answer. Raises TTransportException once the time is over."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            msg = f"the answer was not complete within {TIMEOUT_MS / 1000:g} s"
+            raise TTransport.TTransportException(TTransport.TTransportException.TIMED_OUT, msg)
+        if self.handle is not None:
+            self.handle.settimeout(min(left, TIMEOUT_MS / 1000))
+        part: bytes = super().read(sz)
+        return part
+
+
 def _opened(host: str, port: int) -> Any:
-    socket = TSocket.TSocket(host, port)
+    socket = _TimedSocket(host, port)
     socket.setTimeout(TIMEOUT_MS)
     transport = TTransport.TBufferedTransport(socket)
     transport.open()

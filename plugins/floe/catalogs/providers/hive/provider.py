@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from floe.catalogs.errors import Answer, answer_of
+from floe.catalogs.errors import Answer, Rows, answer_in, answer_of
 from floe.catalogs.metadata_files import remove_old_metadata
 from floe.catalogs.providers.base import PlainProvider, settings_with_address
 from floe.config.catalogs.hive import HIVE
@@ -17,8 +17,44 @@ if TYPE_CHECKING:
 
     from floe.config.sections.catalog import CatalogSpec
 
-_FORBIDDEN = ("AccessControlException", "HiveAccessControlException", "Permission denied", "does not have privileges")
-"""In the messages of metastores that check who calls."""
+_THRIFT: Final = "hive_metastore.ttypes."
+_ROWS: Final[Rows] = {
+    **dict.fromkeys(
+        (
+            f"{_THRIFT}{name}"
+            for name in (
+                *("InvalidObjectException", "InvalidOperationException", "InvalidInputException"),
+                *("InvalidPartitionException", "UnknownDBException", "UnknownTableException"),
+                *("UnknownPartitionException", "ConfigValSecurityException"),
+                *("NoSuchObjectException", "AlreadyExistsException"),
+            )
+        ),
+        Answer.REFUSED,
+    ),
+    # the lock, or the transaction that it belongs to, expired: the table was not changed
+    f"{_THRIFT}NoSuchLockException": Answer.CONFLICT,
+    f"{_THRIFT}NoSuchTxnException": Answer.CONFLICT,
+    f"{_THRIFT}TxnAbortedException": Answer.CONFLICT,
+    f"{_THRIFT}TxnOpenException": Answer.CONFLICT,
+    "thrift.transport.TTransport.TTransportException": (Answer.UNREACHABLE, Answer.UNKNOWN),
+    "floe.catalogs.providers.hive.catalog.LockHeld": Answer.UNREACHABLE,
+}
+"""MetaException has no row: by it a metastore answers to a refusal and to an outage of its database alike."""
+
+_REFUSALS: Final = (
+    *("AccessControlException", "HiveAccessControlException", "Permission denied", "does not have privileges"),
+    *("maximum length", "Duplicate column", "duplicate column", "not a valid", "IllegalArgumentException"),
+)
+"""In the messages of MetaException: who calls is not permitted to, or a name or a value is not taken."""
+
+_OUTAGES: Final = (
+    *("test connection to the given database", "Communications link failure", "Connection is not available"),
+    *("Pool empty", "Connection refused", "Connection reset", "No route to host", "SQLTransientConnectionException"),
+)
+"""In the messages of MetaException: the metastore's own database is away."""
+
+_NO_THRIFT: Final = (5, 6)
+"""TTransportException of a negative and of a too large size: another server answers."""
 
 _UNKNOWN_METHOD = "Invalid method name"
 
@@ -41,12 +77,17 @@ class HiveProvider(PlainProvider):
         return CheckedHiveCatalog(spec.name, **settings)
 
     def classify(self, error: Exception, *, was_sent: bool) -> Answer:
-        """Tell a lock that is held, and a metastore that does not permit or have a call, from unknown outcomes."""
-        kind, message = type(error).__name__, _message(error)
-        if kind == "LockHeld":
-            return Answer.UNREACHABLE
-        if kind == "MetaException" and any(word in message for word in _FORBIDDEN):
-            return Answer.REFUSED
+        """Tell what a metastore refuses, what it does later and what has expired from unknown outcomes."""
+        found = answer_in(_ROWS, error, was_sent=was_sent)
+        if found is not None:
+            is_no_thrift = getattr(error, "type", None) in _NO_THRIFT and type(error).__name__ == "TTransportException"
+            return Answer.UNKNOWN if is_no_thrift else found
+        if type(error).__name__ == "MetaException":
+            message = _message(error)
+            if any(one in message for one in _REFUSALS):
+                return Answer.REFUSED
+            is_outage = not was_sent and any(one in message for one in _OUTAGES)
+            return Answer.UNREACHABLE if is_outage else Answer.UNKNOWN
         if was_sent and _is_unknown_method(error):
             return Answer.REFUSED
         return answer_of(error, was_sent=was_sent)

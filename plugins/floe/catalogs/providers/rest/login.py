@@ -20,6 +20,7 @@ from requests.auth import AuthBase
 from floe.catalogs.providers.rest.transport import AnswerRefused, CatalogSession, Limits, origin_of
 from floe.config.catalogs.rest import AUTH_TYPE, DELEGATE, SIGNED, auth_type
 from floe.config.secrets.mask import learn
+from floe.http_answers import seconds_of
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +132,8 @@ class ClientLogin(AuthManager):
         self._headers = dict(headers) if origin_of(self.address) == origin_of(login.address) else {}
         self._limits = limits
         self._may_renew = options.get("token-refresh-enabled", "true").strip().lower() != "false"
-        self._lifetime = float(options.get("token-expires-in-ms") or _HOUR * 1000) / 1000
+        # the catalog's /v1/config may say it, too
+        self._lifetime = seconds_of(options.get("token-expires-in-ms"), _HOUR * 1000) / 1000
         self._lock = threading.Lock()
         self._sent = threading.local()
         self._token = ""
@@ -164,7 +166,7 @@ class ClientLogin(AuthManager):
             raise AnswerRefused(msg)
         learn({"access_token": token})
         self._token = sendable(token, f"token of the login at {origin_of(self.address)}")
-        lifetime = _seconds(document.get("expires_in"), self._lifetime)
+        lifetime = seconds_of(document.get("expires_in"), self._lifetime)
         self._renewed_at = monotonic() + max(lifetime - _MARGIN, lifetime * 0.75)
         log.debug("logged in at %s: the token is for %.0f s", origin_of(self.address), lifetime)
 
@@ -214,12 +216,3 @@ def sendable(token: str, what: str) -> str:
 
 def _as_it_is(request: PreparedRequest) -> PreparedRequest:
     return request
-
-
-def _seconds(value: object, default: float) -> float:
-    """Return the lifetime that an answer names, if it is a number that makes sense."""
-    try:
-        found = float(str(value))
-    except ValueError:
-        return default
-    return found if 0 < found < 10 * 366 * 24 * _HOUR else default

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from requests import PreparedRequest, Response
-from requests.adapters import HTTPAdapter
 
 from floe.catalogs.exceptions import CatalogMisconfigured
+from floe.catalogs.providers.rest.transport import TimedAdapter
 
 _SIGNED: Final = frozenset({"content-type", "x-amz-content-sha256"})
 _KEYS: Final = (
@@ -20,7 +20,7 @@ _NONE: Final = "there are no credentials of AWS"
 _MOVED: Final = "Original-Authorization"
 
 
-class SignatureAdapter(HTTPAdapter):
+class SignatureAdapter(TimedAdapter):
     """Signs each request before it is sent, with credentials of the settings or of the environment."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:

@@ -9,16 +9,21 @@ from __future__ import annotations
 import io
 import json
 import logging
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from pyiceberg.exceptions import RESTError
+from pyiceberg.exceptions import RESTError, ServiceUnavailableError
 from requests import PreparedRequest, Response, Session
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from floe.config.secrets.mask import clip, hide
+from floe.http_answers import Deadline, TimedResponse
 
 log = logging.getLogger(__name__)
 
@@ -26,10 +31,13 @@ MAX_ANSWER: Final = 512 << 20
 """Bytes, after decompression. A table's metadata with 10,000 snapshots has about 20 MB."""
 MAX_SECONDS: Final = 600.0
 """For one answer as a whole, however small its parts."""
+_LONGEST: Final = threading.TIMEOUT_MAX
 MAX_WAIT: Final = 60.0
 """Seconds that a server's Retry-After may ask for."""
 
-_LATER_IF_READ: Final = (429, 502, 503, 504)
+_LATER_IF_READ: Final = (408, 425, 429, 502, 503, 504)
+_LATER: Final = (408, 425)
+"""Too slow, too early: PyIceberg has no error for them but the one for answers of another server."""
 _READS: Final = ("GET", "HEAD")
 _SHOWN: Final = 300
 
@@ -58,13 +66,52 @@ class Limits:
         )
 
 
+class _Connection(HTTPConnection):
+    response_class = TimedResponse
+
+
+class _TlsConnection(HTTPSConnection):
+    response_class = TimedResponse
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TlsPool(HTTPSConnectionPool):
+    ConnectionCls = _TlsConnection
+
+
+_POOLS: Final = {"http": _Pool, "https": _TlsPool}
+
+
+class TimedAdapter(HTTPAdapter):
+    """Sends requests so that the deadline counts that they are sent within."""
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        """Make connections whose answers are timed."""
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = _POOLS
+
+    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
+        """Make connections to a proxy whose answers are timed."""
+        manager = super().proxy_manager_for(*args, **kwargs)
+        manager.pool_classes_by_scheme = _POOLS
+        return manager
+
+
 class CatalogSession(Session):
-    """A session of requests that keeps to limits. ``changes_nothing``: every request may be sent again."""
+    """A session of requests that keeps to limits: each answer has one deadline, the connect and the read timeout together.
+
+    ``changes_nothing``: every request may be sent again.
+    """
 
     def __init__(self, limits: Limits, *, changes_nothing: bool = False) -> None:
         super().__init__()
         self._limits = limits
         self._changes_nothing = changes_nothing
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, TimedAdapter())
         if limits.proxy:
             self.proxies.update({"http": limits.proxy, "https": limits.proxy})
 
@@ -89,11 +136,12 @@ class CatalogSession(Session):
         if kwargs.get("timeout") is None:
             kwargs["timeout"] = (self._limits.connect, self._limits.read)
         end = monotonic() + MAX_SECONDS
-        answer = super().send(request, **{**kwargs, "stream": True})
-        try:
-            return _whole(answer, end)
-        finally:
-            answer.close()
+        with Deadline(min(self._limits.connect + self._limits.read, _LONGEST)):
+            answer = super().send(request, **{**kwargs, "stream": True})
+            try:
+                return _whole(answer, end)
+            finally:
+                answer.close()
 
     def _wait_of(self, answer: Response, method: str, attempt: int) -> float | None:
         """Return the seconds until the request is sent again; None if this answer counts.
@@ -113,7 +161,8 @@ class CatalogSession(Session):
 def in_one_form(answer: Response) -> Response:
     """Return an answer whose error, if it is one, has the form of the REST specification.
 
-    Raises AnswerRefused for a redirect, and for a body that is no JSON in the place of an answer.
+    Raises AnswerRefused for a redirect, and for a body that is no JSON in the place of an answer; ServiceUnavailableError
+    for 408 and 425.
     """
     where = f"{origin_of(answer.url)}{urlsplit(answer.url).path}"
     if 300 <= answer.status_code < 400:
@@ -124,6 +173,9 @@ def in_one_form(answer: Response) -> Response:
         )
         raise AnswerRefused(msg)
     body = answer.content
+    if answer.status_code in _LATER:
+        msg = f"{where} answers {answer.status_code}: it did not carry out the request now"
+        raise ServiceUnavailableError(msg)
     if answer.status_code >= 400:
         if body:
             document = {"error": _error_of(answer)}

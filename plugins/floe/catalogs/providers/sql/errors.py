@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyiceberg.exceptions import ForbiddenError, UnauthorizedError
 
+from floe.catalogs.errors import Answer, Rows, answer_in
+
 if TYPE_CHECKING:
     from sqlalchemy.engine import ExceptionContext
 
@@ -39,7 +41,11 @@ _MYSQL: Final = {
     1049: _NO_DATABASE,
     1142: _NOT_PERMITTED,
     1205: "55P03",
+    1146: "42P01",
     1213: "40001",
+    1290: "25006",
+    1792: "25006",
+    1836: "25006",
     2003: "08001",
 }
 _TLS: Final = (
@@ -53,14 +59,55 @@ _GRANTS: Final = "GRANT SELECT, INSERT, UPDATE, DELETE ON iceberg_tables, iceber
 _GRANTS_TO_CREATE: Final = "GRANT USAGE, CREATE ON SCHEMA <schema> TO {user}"
 
 
+_REFUSED_CLASSES: Final = ("0A", "22", "23", "26", "28", "2F", "3D", "3F", "42", "44", "54")
+"""What a statement asks is not supported, not valid, not there, or too large."""
+_AWAY_CLASSES: Final = ("08", "53", "57", "58")
+"""Connection, resources, an operator's intervention, the system."""
+
+_FAILS: Final = (Answer.UNREACHABLE, Answer.UNKNOWN)
+_SQLALCHEMY: Final = "sqlalchemy.exc."
+_ROWS: Final[Rows] = {
+    f"{_SQLALCHEMY}DataError": Answer.REFUSED,
+    f"{_SQLALCHEMY}IntegrityError": Answer.REFUSED,
+    f"{_SQLALCHEMY}ProgrammingError": Answer.REFUSED,
+    f"{_SQLALCHEMY}NotSupportedError": Answer.REFUSED,
+    f"{_SQLALCHEMY}OperationalError": _FAILS,
+    f"{_SQLALCHEMY}InterfaceError": _FAILS,
+    f"{_SQLALCHEMY}DisconnectionError": _FAILS,
+    f"{_SQLALCHEMY}DBAPIError": Answer.UNKNOWN,
+    f"{_SQLALCHEMY}StatementError": Answer.REFUSED,  # a value that the driver does not send
+    f"{_SQLALCHEMY}TimeoutError": Answer.UNREACHABLE,  # no connection of the pool became free
+    f"{_SQLALCHEMY}ArgumentError": Answer.REFUSED,
+}
+"""Errors of drivers that give no code, SQLite's among them."""
+_REFUSALS_OF_SQLITE: Final = ("readonly database", "file is not a database")
+_CATALOGS_OWN: Final = ("no such table", "no such column")
+_CATALOGS_OWN_STATES: Final = frozenset({"42P01", "42703", "3F000"})
+"""The catalog's own tables are not there: that is no table's fault, and they may be restored."""
+
+
 def is_conflict(error: Exception) -> bool:
     """Say whether the database rolled a transaction back because of another one. Nothing was changed."""
     return _state(error) in _CONFLICTS
 
 
-def is_not_done(error: Exception) -> bool:
-    """Say whether a statement was not carried out at all, and may be later."""
-    return _state(error) in _NOT_DONE
+def answer_of_database(error: Exception, *, was_sent: bool) -> Answer | None:
+    """Return what an error of a database means; None for errors of others."""
+    answer = answer_in(_ROWS, error, was_sent=was_sent)
+    state = _state(error)
+    if state is None:
+        if answer is None:
+            return None
+        if any(one in str(error) for one in _CATALOGS_OWN):
+            return Answer.UNKNOWN
+        return Answer.REFUSED if any(one in str(error) for one in _REFUSALS_OF_SQLITE) else answer
+    if state in _CONFLICTS:
+        return Answer.CONFLICT
+    if state in _NOT_DONE:
+        return Answer.UNREACHABLE
+    if state.startswith(_REFUSED_CLASSES) and state not in _CATALOGS_OWN_STATES:
+        return Answer.REFUSED
+    return _FAILS[was_sent] if state.startswith(_AWAY_CLASSES) else Answer.UNKNOWN
 
 
 def missing_database(error: Exception) -> bool:

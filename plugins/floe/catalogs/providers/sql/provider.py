@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from floe.catalogs.errors import Answer, answer_of
 from floe.catalogs.metadata_files import remove_old_metadata
 from floe.catalogs.providers.base import PlainProvider, catalog_settings, settings_with_address
-from floe.catalogs.providers.sql.errors import is_not_done, missing_database, tls_problem
+from floe.catalogs.providers.sql.errors import answer_of_database, missing_database, tls_problem
 from floe.config.catalogs.sql import SQL
 from floe.config.secrets.detection import shown_address
 
@@ -55,8 +55,9 @@ class SqlProvider(PlainProvider):
         return SQL.to_pyiceberg(settings_with_address(spec))
 
     def classify(self, error: Exception, *, was_sent: bool) -> Answer:
-        """Tell what the database did not carry out from what it may have."""
-        return Answer.UNREACHABLE if is_not_done(error) else answer_of(error, was_sent=was_sent)
+        """Tell what the database refuses, and what it did not carry out, from what it may have."""
+        found = answer_of_database(error, was_sent=was_sent)
+        return found if found is not None else answer_of(error, was_sent=was_sent)
 
     def misconfiguration(self, spec: CatalogSpec, error: Exception) -> str | None:
         """Name a SQLite file that cannot be made, a database that a server does not have, and TLS that fails."""
