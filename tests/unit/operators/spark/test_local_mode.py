@@ -8,7 +8,6 @@ import pytest
 
 from floe.operators.spark import local_mode
 
-
 WITHOUT_ARCHIVE = {"FLOE_CACHE_DIR": ""}
 
 
