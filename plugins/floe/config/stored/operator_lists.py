@@ -73,7 +73,7 @@ _AMBIENT: Final = (
 """Logins as the workers themselves: key, value, and the name in the operator's list, followed by ``:default``."""
 
 _OF_MSK: Final = re.compile(r"aws(?P<kind>ProfileName|RoleArn)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s;]+)", re.IGNORECASE)
-_OF_S3: Final = re.compile(r"(s3|client)\.(.*access-key.*|session-token|profile-name|.*role.*arn)")
+_OF_S3: Final = re.compile(r"(s3|client)\.(profile-name|role-arn|assume-role\.arn)")
 _HADOOP: Final = "iceberg.hadoop.fs.s3a."
 _REGIONS: Final = ("{}.region", "client.region")
 

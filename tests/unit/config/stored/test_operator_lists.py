@@ -175,21 +175,23 @@ def test_identity_of_the_workers_at_google_is_refused(value: str) -> None:
         ({"type": "glue"}, "glue.amazonaws.com"),
         ({"type": "Glue", "client.region": "eu-central-1"}, "glue.eu-central-1.amazonaws.com"),
         ({"catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog", "glue.region": "r"}, "glue.r.amazonaws.com"),
-        ({"type": "rest", "s3.access-key-id": "x", "s3.region": "r"}, "s3.r.amazonaws.com"),
-        ({"type": "rest", "client.access-key-id": "x"}, "s3.amazonaws.com"),
+        ({"type": "rest", "s3.profile-name": "x", "s3.region": "r"}, "s3.r.amazonaws.com"),
+        ({"type": "rest", "client.role-arn": "x"}, "s3.amazonaws.com"),
     ],
 )
 def test_default_host_of_aws_has_to_be_listed(config: dict[str, str], host: str) -> None:
     keys = {f"iceberg.catalog.{name}": value for name, value in config.items()}
     assert any(f"'https://{host}' is not in FLOE_REST_HOSTS" in one for one in LISTS.problems("one", keys))
-    assert OperatorLists.of({"FLOE_REST_HOSTS": host}).problems("one", keys) == []
-    assert LISTS.problems("one", {**keys, "iceberg.catalog": "demo"}) == []
+    identities = {"FLOE_REST_CONNECTIONS": "demo,aws-profile:x,aws-role:x"}
+    assert OperatorLists.of({"FLOE_REST_HOSTS": host, **identities}).problems("one", keys) == []
+    assert OperatorLists.of(identities).problems("one", {**keys, "iceberg.catalog": "demo"}) == []
 
 
 @pytest.mark.parametrize(
     "config",
     [
-        {"type": "rest", "s3.access-key-id": "x", "warehouse": "s3://lake/x"},
+        {"type": "rest", "s3.access-key-id": "x", "s3.secret-access-key": "y", "warehouse": "lake"},
+        {"type": "sql", "warehouse": "s3://lake/x"},
         {"type": "rest", "s3.access-key-id": "x", "s3.endpoint": "http://catalog.example:8181"},
         {"type": "glue", "glue.endpoint": "http://catalog.example:8181"},
     ],
