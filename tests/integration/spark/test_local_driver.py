@@ -10,11 +10,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from floe.operators.spark import local_mode
+from floe.query import session
 
 DRIVER = """
 import json, sys
@@ -75,13 +75,17 @@ def open_block(application: str, block: str) -> bytes:
     return b"\x00" + long_text(application) + long_text("driver") + struct.pack(">i", 1) + long_text(block)
 
 
-@pytest.mark.parametrize("is_protected", [False, True], ids=["as Spark is by default", "as floe starts it"])
-def test_driver_answers_no_process_without_its_secret(is_protected: bool, tmp_path: Path) -> None:
-    conf = {
-        name: value for name, value in local_mode.CONF.items() if name not in (local_mode.DAEMON, "spark.floe.halt")
-    }
-    if not is_protected:
-        del conf["spark.authenticate"]
+NOT_OF_SPARK = (local_mode.DAEMON, "spark.floe.halt")
+OF_JOBS = {name: value for name, value in local_mode.CONF.items() if name not in NOT_OF_SPARK}
+OF_QUERIES = {name: value for name, value in session._CONF.items() if not name.startswith("spark.sql")}
+
+
+@pytest.mark.parametrize(
+    ("conf", "is_protected"),
+    [({**OF_JOBS, "spark.authenticate": "false"}, False), (OF_JOBS, True), (OF_QUERIES, True)],
+    ids=["as Spark is by default", "of a job", "of a query"],
+)
+def test_driver_answers_no_process_without_its_secret(conf: dict[str, str], is_protected: bool) -> None:
     with driver(conf) as (ports, application, broadcast, rows, shown):
         endpoint = answer(ports[0], to_endpoint(ports[0], "nobody"))
         block = answer(ports[1], open_block(application, f"broadcast_{broadcast}_piece0"))
