@@ -15,6 +15,7 @@ from stack.progress import wait_until
 from stack.settings import REPOSITORY
 
 READY_WITHIN = 180.0
+TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - its name
 DAEMON = "floe_warm_daemon"
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
@@ -22,11 +23,13 @@ SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 class ConnectServer:
     """Starts and stops a server at ``127.0.0.1:port``.
 
-    ``warm``: its Python workers are forked from floe's daemon, installed as deploy/spark/Dockerfile does.
+    ``warm``: its Python workers are forked from floe's daemon, installed as deploy/spark/Dockerfile does. ``token``: what its
+    clients have to send; without one it serves everybody on this machine.
     """
 
-    def __init__(self, folder: Path, port: int, *, warm: bool = False) -> None:
+    def __init__(self, folder: Path, port: int, *, warm: bool = False, token: str = "") -> None:
         self.port = port
+        self._token = token
         self._warm = warm
         self._log = folder / f"connect-{port}.log"
         self._folder = folder
@@ -45,6 +48,8 @@ class ConnectServer:
         environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
         # the workers must get floe from the session alone, as on a cluster
         environment.pop("PYTHONPATH", None)
+        if self._token:
+            environment[TOKEN] = self._token  # of a process, only its own user reads the environment
         if self._warm:
             environment["PYTHONPATH"] = str(self._lay_down_daemon())
         command = [
@@ -54,6 +59,7 @@ class ConnectServer:
             *("--conf", "spark.connect.grpc.binding.address=127.0.0.1"),
             *("--conf", "spark.ui.enabled=false"),
             *("--conf", "spark.driver.host=127.0.0.1"),
+            *("--conf", "spark.authenticate=true"),
             *("--conf", f"spark.sql.warehouse.dir={self._folder / 'spark-warehouse'}"),
             *(("--conf", f"spark.python.daemon.module={DAEMON}") if self._warm else ()),
             "spark-internal",

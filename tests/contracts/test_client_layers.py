@@ -117,11 +117,25 @@ ROWS = (
         control={"bootstrap.servers": " A:9092", **LOGIN},
     ),
     Row(
-        "connector's brokers over the connection's, as ever",
-        connection={**A, **LOGIN},
-        connector={"iceberg.kafka.bootstrap.servers": "c:9092"},
-        source={**A, **LOGIN},
+        "connector's brokers and login over the connection's",
+        connection={**A, "sasl.jaas.config": jaas("w", "x"), "sasl.oauthbearer.client.secret": "y"},
+        connector={"iceberg.kafka.bootstrap.servers": "c:9092", "iceberg.kafka.sasl.jaas.config": jaas("u", "p")},
+        source={**A, "sasl.username": "w", "sasl.password": "x", "sasl.oauthbearer.client.secret": "y"},
         control={**C, **LOGIN},
+    ),
+    Row(
+        "connector that repeats the connection's brokers",
+        connection={**A, **LOGIN},
+        connector={"iceberg.kafka.bootstrap.servers": "A:9092"},
+        source={**A, **LOGIN},
+        control={"bootstrap.servers": "A:9092", **LOGIN},
+    ),
+    Row(
+        "connector that says the same, or what no login suffers from, over the connection's",
+        connection={**A, **LOGIN, "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"},
+        connector={"iceberg.kafka.security.protocol": "SASL_SSL", "iceberg.kafka.sasl.mechanism": "PLAIN"},
+        source={**A, **LOGIN, "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"},
+        control={**A, **LOGIN, "security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"},
     ),
     Row(
         "connector's login in Java's words",
@@ -318,6 +332,45 @@ def test_login_that_is_not_used_is_named(caplog: pytest.LogCaptureFixture) -> No
     settings_of(Row("", worker={**A, "sasl.oauthbearer.client.secret": "CANARY"}, connector=over))
     assert "iceberg.kafka.sasl.oauthbearer.token.endpoint.url would let others have it" in caplog.text
     assert "CANARY" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("iceberg.kafka.bootstrap.servers", "c:9092"),
+        ("iceberg.kafka.bootstrap.servers", "a:9092,c:9092"),
+        ("iceberg.kafka.sasl.oauthbearer.token.endpoint.url", "https://evil"),
+        ("iceberg.kafka.security.protocol", "SASL_PLAINTEXT"),
+        ("iceberg.kafka.sasl.mechanism", "PLAIN"),
+        ("iceberg.kafka.enable.ssl.certificate.verification", "false"),
+        ("iceberg.kafka.ssl.endpoint.identification.algorithm", "none"),
+        ("iceberg.kafka.ssl.endpoint.identification.algorithm", ""),
+        ("iceberg.kafka.ssl.ca.pem", "-----BEGIN CERTIFICATE-----"),
+        ("iceberg.kafka.ssl.truststore.certificates", "-----BEGIN CERTIFICATE-----"),
+        ("iceberg.kafka.https.ca.pem", "-----BEGIN CERTIFICATE-----"),
+        ("iceberg.kafka.ssl.cipher.suites", "NULL"),
+        ("consumer.override.security.protocol", "sasl_plaintext"),
+        ("consumer.override.sasl.oauthbearer.token.endpoint.url", "https://evil"),
+    ],
+)
+@pytest.mark.parametrize("with_worker", [False, True], ids=["", "over a worker file"])
+def test_login_of_a_connection_does_not_follow_a_connector(name: str, value: str, with_worker: bool) -> None:
+    secret = {"sasl.oauthbearer.client.id": "u", "sasl.oauthbearer.client.secret": "CANARY", "sasl.password": "CANARY"}
+    own = {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512", **secret}
+    worker = {**A, "ssl.ca.location": "/ca.pem"} if with_worker else {}
+    connection = own if with_worker else {**A, **own}
+    with pytest.raises(KafkaMisconfigured, match="would let others") as caught:
+        settings_of(Row("", worker=worker, connection=connection, connector={name: value}))
+    prefix = "iceberg.kafka." if name.startswith("iceberg") else "consumer.override."
+    assert prefix in str(caught.value) and "the Airflow connection 'kafka_default'" in str(caught.value)
+    assert "CANARY" not in str(caught.value)
+
+
+def test_login_of_msk_does_not_follow_a_connector() -> None:
+    iam = "software.amazon.msk.auth.iam.IAMLoginModule required;"
+    own = {**A, "security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM", "sasl.jaas.config": iam}
+    with pytest.raises(KafkaMisconfigured, match=r"iceberg\.kafka\.bootstrap\.servers would let others"):
+        settings_of(Row("", connection=own, connector={"iceberg.kafka.bootstrap.servers": "c:9092"}))
 
 
 def test_a_place_without_a_worker_file_changes_no_setting() -> None:

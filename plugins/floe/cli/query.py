@@ -80,8 +80,7 @@ def _place(connector: Connector) -> tuple[object, ...]:
 
 def _catalog_of(connector: Connector) -> tuple[SparkCatalog, ConnectionFields | None]:
     """Return a connector's catalog with all that is looked up for it, and the connection to Spark. Raises QueryRefused."""
-    from pyiceberg.utils.config import Config
-
+    from floe.catalogs.providers.base import own_settings
     from floe.cli.settings import look_up
     from floe.query.catalog import SparkCatalog
     from floe.query.exceptions import QueryRefused
@@ -92,7 +91,7 @@ def _catalog_of(connector: Connector) -> tuple[SparkCatalog, ConnectionFields | 
         message = f"the catalog of connector {connector.name!r} is not known here: {why}. No statement was run"
         raise QueryRefused(message)
     spec = found.connector.catalog
-    known = Config().get_catalog_config(spec.name) or {}
+    known = own_settings(spec)
     learn(known)
     return SparkCatalog.of(spec, known), found.spark
 

@@ -7,7 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from floe.config.kafka.login import has_login, redirected, without_login
+from floe.config.kafka.login import (
+    gives_login,
+    has_login,
+    other_brokers,
+    redirected,
+    servers_of,
+    without_login,
+)
 from floe.config.kafka.names import BROKERS, gives_brokers, half_identity, over, without_cluster
 from floe.config.kafka.tls import take_stores
 from floe.config.kafka.translation import translate
@@ -86,7 +93,7 @@ class Shared:
         worker = Layer(self.worker.named, self._of_worker(client, override.settings), client.spelled, is_java=True)
         conf: Conf = {}
         spelled: dict[str, str] = {}
-        for layer in (_guarded(worker, (connection, override)), connection, override):
+        for layer in (_guarded(worker, (connection, override)), _kept(worker, connection, override), override):
             found = _translated(layer)
             conf = over(conf, found)
             spelled |= {name: f"{layer.where}: {layer.spelled.get(name, name)}" for name in found}
@@ -111,7 +118,7 @@ class Shared:
         if not gives_brokers(override):
             return False
         brokers = {name: text for name, text in client.settings.items() if name in BROKERS}
-        return _servers(override) != _servers(self._values(client, brokers))
+        return servers_of(override) != servers_of(self._values(client, brokers))
 
     def _values(self, client: WorkerClient, settings: Mapping[str, str]) -> Mapping[str, str]:
         found = self.resolve({client.spelled[name]: text for name, text in settings.items()})
@@ -137,9 +144,26 @@ def _guarded(worker: Layer, above: Sequence[Layer]) -> Layer:
     return replace(worker, settings=without_login(worker.settings))
 
 
-def _servers(settings: Mapping[str, Any]) -> set[str]:
-    text = next((str(settings[name]) for name in BROKERS if settings.get(name)), "")
-    return {server.strip().lower() for server in text.split(",") if server.strip()}
+def _kept(worker: Layer, connection: Layer, override: Layer) -> Layer:
+    """Return the connection's settings, without its login where the connector gives one for other brokers.
+
+    Raises KafkaMisconfigured where it gives none: the connection's is not for them.
+    """
+    own, above = _translated(connection), _translated(override)
+    if not has_login(own):
+        return connection
+    below = over(_translated(worker), own)
+    elsewhere = [*redirected(below, above), *other_brokers(below, above)]
+    if not elsewhere:
+        return connection
+    if not gives_login(above):
+        named = " and ".join(override.named(name) for name in elsewhere)
+        msg = (
+            f"{named} would let others than its brokers have the login of {connection.where}. {NOTHING_DONE}. Remove the "
+            "setting, give a login beside it, or name a connection that has both by floe.kafka.conn-id"
+        )
+        raise KafkaMisconfigured(msg)
+    return replace(connection, settings=without_login(connection.settings))
 
 
 def _translated(layer: Layer) -> Conf:

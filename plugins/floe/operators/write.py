@@ -7,12 +7,12 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
 from floe.config import Connector
-from floe.config.secrets.deployment_key import IN_ENVIRONMENT
+from floe.config.secrets.deployment_key import without_keys
 from floe.config.secrets.mask import hide
 from floe.config.sections.transforms import own_files
 from floe.model.exceptions import WriteTimeout
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
     from floe.control.announcement import Announcement
 
+_DEPLOY_MODE: Final = "spark.submit.deployMode"
+_WORKERS_PYTHON: Final = "PYSPARK_PYTHON"
+
 
 class WriteFilesOperator(SparkSubmitOperator):
     """Write the data files of a run's plan and announce them.
@@ -45,8 +48,10 @@ class WriteFilesOperator(SparkSubmitOperator):
     """
 
     def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
-        super().__init__(conn_id=connector.spark_conn_id, name=f"floe-{connector.name}", **kwargs)
+        # said always: it counts over a mode in a file of Spark's settings
+        super().__init__(conn_id=connector.spark_conn_id, name=f"floe-{connector.name}", deploy_mode="client", **kwargs)
         self._connector = connector
+        self._environment: dict[str, str] = {}
         self._session: Any = None
 
     @floe_task
@@ -103,7 +108,8 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     def _submit(self, context: Context, spark: Connection, request: Any, job: Any) -> None:
         """Submit the job with its request in a private folder, and raise the error that the job names."""
-        if str(spark.extra_dejson.get("deploy-mode", "client")) == "cluster":
+        conf = conf_of(spark)
+        if "cluster" in (spark.extra_dejson.get("deploy-mode"), conf.get(_DEPLOY_MODE, "").strip().lower()):
             msg = (
                 f"the Airflow connection {self._conn_id!r} asks for deploy-mode cluster: the request of a job holds secrets "
                 "and is not shipped; use deploy-mode client, or a spark_connect connection"
@@ -113,13 +119,15 @@ class WriteFilesOperator(SparkSubmitOperator):
             path = folder / "order.json"
             request.save(path)
             own = own_files(request.connector.transforms)
-            self._prepare(path, conf_of(spark), code_archive.own_folder(folder, own))
+            self._prepare(path, conf, code_archive.own_folder(folder, own))
             if _is_local(spark):
-                with local_mode.settings(folder, self.conf or {}, self.env_vars or {}) as (self.conf, self.env_vars):
+                with local_mode.settings(folder, self.conf or {}, self._environment) as (self.conf, self._environment):
                     self._carry_out(context, request, job, path)
             else:
                 # by default the workers' Python would be the driver's too
                 self.conf = {"spark.pyspark.driver.python": sys.executable, **(self.conf or {})}
+                if _is_kubernetes(spark):
+                    del self._environment[_WORKERS_PYTHON]  # the image has its own
                 self.py_files = str(code_archive.archive(folder, own))
                 self._carry_out(context, request, job, path)
 
@@ -156,21 +164,24 @@ class WriteFilesOperator(SparkSubmitOperator):
     def _prepare(self, request: Path, conf: Mapping[str, str], own_path: str = "") -> None:
         self.application = str(code_archive.jobs_folder() / "write_files.py")
         self.application_args = [str(request)]
-        python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-        self.env_vars = {
-            **dict.fromkeys(IN_ENVIRONMENT, ""),  # else Spark's workers inherit the deployment's key
-            **python,
+        self._environment = {
+            **without_keys(os.environ),
+            _WORKERS_PYTHON: sys.executable,
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
             "PYTHONPATH": own_path + code_archive.python_path(),
             "PATH": _path_with_spark(),
             **(self.env_vars or {}),
         }
+        self.env_vars = None  # which the provider would add to the task's environment, or to the arguments
         self.conf = {"spark.log.level": "WARN", **(self.conf or {}), **conf}
         self._hook = None
 
     def _get_hook(self) -> RelayingHook:
         hook = super()._get_hook()
         hook.__class__ = RelayingHook  # it is made of two dozen arguments, which are the operator's business
-        return cast("RelayingHook", hook)
+        made = cast("RelayingHook", hook)
+        made.environment = self._environment
+        return made
 
     # -- Spark Connect ------------------------------------------------------------------------------------------------
 
@@ -215,6 +226,10 @@ class WriteFilesOperator(SparkSubmitOperator):
 def _is_local(spark: Connection) -> bool:
     """Return whether the master is this machine alone: ``local``, ``local[4]``; not ``spark://localhost:7077``."""
     return (spark.host or "").partition("[")[0] == "local" and not spark.port
+
+
+def _is_kubernetes(spark: Connection) -> bool:
+    return (spark.host or "").startswith("k8s://")
 
 
 def _path_with_spark() -> str:

@@ -20,6 +20,7 @@ _LOOPBACK: Final = "127.0.0.1"
 _CONF: Final = {
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.authenticate": "true",  # with a secret in memory; else every user of this machine reaches the driver
     "spark.driver.bindAddress": _LOOPBACK,
     "spark.driver.host": _LOOPBACK,
     "spark.sql.shuffle.partitions": "2",

@@ -9,12 +9,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from floe.config import restore_config
 from floe.model.accounting import RangeCounts
 from floe.model.exceptions import CodeChanged, WriteTimeout
 from floe.model.plan import Plan
+from floe.operators.exceptions import JobFailed
 from floe.operators.spark import code_archive
 from floe.operators.write import WriteFilesOperator
 from floe.tables.exceptions import DeadLettersLeft
@@ -35,6 +37,7 @@ from write_files import write_files
 
 PAGE = (ROOT / "docs" / "how-to" / "own-transform.md").read_text()
 DEAD_LETTERS = "db.letters"
+TOKEN = "token-of-the-connect-server"
 OWN = {"transforms": "x", "transforms.x.type": "python:own_runs.Own", "floe.deadletter.table": DEAD_LETTERS}
 MARK = "return batch.with_objects([v and {{**v, 'mark': {!r}}} for v in batch.objects()])"
 
@@ -341,12 +344,19 @@ def test_connect_server_runs_the_present_code(
     shipped: Pipeline, modules: Modules, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Other code comes in another archive, which has a session of its own, though the first one's workers are warm."""
-    server = ConnectServer(tmp_path, free_port())
+    server = ConnectServer(tmp_path, free_port(), token=TOKEN)
     server.start()
     try:
-        connection = {"conn_type": "spark_connect", "host": "127.0.0.1", "port": server.port}
-        monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+        # pyspark sends a token to the name localhost alone, or over TLS
+        connection = {"conn_type": "spark_connect", "host": "localhost", "port": server.port}
         plan = shipped.plan()
+        for others in ({}, {"password": "of-another-server"}):
+            monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({**connection, **others}))
+            with pytest.raises(JobFailed, match="FLOE-517") as refused:
+                submit(shipped, plan)
+            assert TOKEN not in str(refused.value) and "of-another-server" not in str(refused.value)
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({**connection, "password": TOKEN}))
+        assert not [part for part in psutil.Process(server.pid).cmdline() if TOKEN in part]
         submit(shipped, plan)
         shipped.commit(plan)
         shipped.produce([{"id": 3}])

@@ -6,6 +6,7 @@ import io
 import json
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,29 @@ KEYS = {
     **JSON,
 }
 Message = Callable[[Mapping[str, Any], Callable[[Connector], object]], str]
-HARDS = ["", HARD, "\n", "%2F", "+ ", "\"'\\", "=:", "é", ";,&", "?a=@", "#", "[", "\\n"]
+HARDS = [
+    "",
+    HARD,
+    "\n",
+    "\r\n",
+    "\t",
+    "\x0b",
+    "\x00",
+    "\u2028",
+    "%0A",
+    "%2F",
+    "+ ",
+    "\"'\\",
+    "=:",
+    "é",
+    ";,&",
+    "?a=@",
+    "#",
+    "[",
+    "\\n",
+]
+
+BREAKS = ["", HARD, "\n", "%0A", ";,&", "\\n"]
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +96,11 @@ def message_of(keys: Mapping[str, Any], act: Callable[[Connector], object]) -> s
 
 
 def catalog(kind: str, uri: str, **more: str) -> dict[str, str]:
-    keys = {"type": kind, "uri": uri, **{key.replace("__", "-"): value for key, value in more.items()}}
+    keys = {
+        "type": kind,
+        **({"uri": uri} if uri else {}),
+        **{key.replace("__", "-"): value for key, value in more.items()},
+    }
     return {"iceberg.catalog": "x", **{f"iceberg.catalog.{key}": value for key, value in keys.items()}}
 
 
@@ -88,6 +115,43 @@ def catalogs(echo: Echo, plant: Callable[[str], str]) -> Iterator[dict[str, str]
     yield catalog("sql", f"sqlite://u:{plant('SQLite')}@h/db", warehouse="file:///x")
     yield catalog("sql", f"postgresql+psycopg2://u:{plant('SQL')}@127.0.0.1:1/db?sslpassword={plant('query')}")
     yield catalog("sql", f"jdbc:postgresql://127.0.0.1:1/db;user=u;password={plant('JDBC')}")
+    proxy = {"rest.client.proxy.hostname": "127.0.0.1", "rest.client.proxy.port": "1"}
+    own = {"rest.client.proxy.username": "u", "rest.client.proxy.password": plant("proxy")}
+    yield catalog("rest", "http://lake.example", **proxy, **own)
+    yield catalog("hive", f"thrift://u:{plant('Hive')}@127.0.0.1:1")
+
+
+def of_aws(echo: Echo, plant: Callable[[str], str]) -> Iterator[dict[str, str]]:
+    host = echo.address.removeprefix("http://")
+    keys = {
+        "client.access-key-id": plant("AWS id"),
+        "client.secret-access-key": plant("AWS key"),
+        "client.region": "r",
+        "glue.max-retries": "1",
+    }
+    yield catalog("glue", "", **keys, **{"glue.endpoint": echo.address, "client.session-token": plant("AWS session")})
+    yield catalog("glue", "", **keys, **{"glue.endpoint": f"http://u:{plant('AWS endpoint')}@{host}"})
+    yield catalog("hadoop", "", warehouse="s3://lake/x", **keys, **{"s3.endpoint": echo.address})
+
+
+def databases(scheme: str, plant: Callable[[str], str]) -> Iterator[dict[str, str]]:
+    """Addresses that drivers cannot use, each of which words what is wrong in its own way."""
+    at = "127.0.0.1:1/db"
+    yield catalog("sql", f"{scheme}://u:{plant('login')}@{at}?sslpassword={plant('query')}")
+    yield catalog("sql", f"{scheme}://{at}?user=u&password={plant('2nd of a query')}&sslmode=none")
+    yield catalog("sql", f"{scheme}://{at}?sslmode=none&sslpassword={plant('last of a query')}")
+    yield catalog("sql", f"{scheme}://{at}?options={plant('options')}&connect_timeout=x")
+    yield catalog("sql", f"{scheme}://u:{plant('login before a bad host')}@[127.0.0.1/db?passfile=x")
+    yield catalog("sql", f"{scheme}://{at}?sslkey=/none&sslcert=/none&unknown=1&sslpassword={plant('TLS')}")
+
+
+def java_databases(scheme: str, plant: Callable[[str], str]) -> Iterator[dict[str, str]]:
+    """The same by the keys of Java's drivers."""
+    uri = f"jdbc:{scheme}://127.0.0.1:1/db"
+    yield catalog("sql", f"{uri}?user=u&password={plant('of an address')}")
+    yield catalog("sql", f"{uri}?sslpassword={plant('TLS')}&sslkey=/none&sslcert=/none")
+    yield catalog("sql", uri, **{"jdbc.user": "u", "jdbc.password": plant("property")})
+    yield catalog("sql", uri, **{"jdbc.sslpassword": plant("TLS property"), "jdbc.options": plant("options")})
 
 
 def extras(folder: Path, plant: Callable[[str], str]) -> Iterator[dict[str, Any]]:
@@ -104,6 +168,10 @@ def extras(folder: Path, plant: Callable[[str], str]) -> Iterator[dict[str, Any]
     yield {"security.protocol": f"sasl://u:{plant('address in a wrong place')}@h"}
 
 
+def planted(canaries: Canaries, hard: str) -> Callable[[str], str]:
+    return lambda name: canaries.plant(f"{name} with {hard!r}", hard=hard)
+
+
 @pytest.mark.parametrize("hard", HARDS)
 def test_refused_catalog_tells_no_secret(hard: str, echo: Echo, logged: io.StringIO, message: Message) -> None:
     canaries = Canaries()
@@ -111,6 +179,30 @@ def test_refused_catalog_tells_no_secret(hard: str, echo: Echo, logged: io.Strin
         error = message(keys, lambda connector: Tables.of(connector).load("db.t"))
         assert error, keys
         canaries.watch(lambda error=error: [("error", error.encode())])  # type: ignore[misc]
+    canaries.watch(lambda: [("log", logged.getvalue().encode())])
+    assert canaries.seen() == []
+
+
+@pytest.mark.parametrize("hard", BREAKS[1:3])
+def test_refused_client_of_aws_tells_no_secret(hard: str, echo: Echo, logged: io.StringIO, message: Message) -> None:
+    canaries = Canaries()
+    for keys in of_aws(echo, planted(canaries, hard)):
+        error = message(keys, lambda connector: Tables.of(connector).load("db.t"))
+        assert error, keys
+        canaries.watch(lambda error=error: [("error", error.encode())])  # type: ignore[misc]
+    canaries.watch(lambda: [("log", logged.getvalue().encode())])
+    assert canaries.seen() == []
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgresql+psycopg", "postgresql+psycopg2", "mysql+pymysql"])
+def test_refused_database_tells_no_secret(scheme: str, logged: io.StringIO, message: Message) -> None:
+    canaries = Canaries()
+    makes = (databases, java_databases) if "+" not in scheme else (databases,)
+    for hard, make in product(BREAKS, makes):
+        for keys in make(scheme, planted(canaries, hard)):
+            error = message(keys, lambda connector: Tables.of(connector).load("db.t"))
+            assert error, keys
+            canaries.watch(lambda error=error: [("error", error.encode())])  # type: ignore[misc]
     canaries.watch(lambda: [("log", logged.getvalue().encode())])
     assert canaries.seen() == []
 

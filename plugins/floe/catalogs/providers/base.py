@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pyiceberg.utils.config import Config
 
 from floe.catalogs.errors import Answer, answer_of
+from floe.catalogs.exceptions import CatalogMisconfigured
+from floe.config.secrets.logins import group_in_catalog, stray_login
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -112,8 +114,30 @@ class PlainProvider:
 
 
 def catalog_settings(spec: CatalogSpec) -> dict[str, Any]:
-    """Return the settings of a catalog: PyIceberg's own for this name, overridden by the connector's."""
-    return {**(Config().get_catalog_config(spec.name) or {}), **spec.for_pyiceberg()}
+    """Return the settings of a catalog: PyIceberg's own for this name, overridden by the connector's.
+
+    Raises CatalogMisconfigured, see :func:`own_settings`.
+    """
+    return {**own_settings(spec), **spec.for_pyiceberg()}
+
+
+def own_settings(spec: CatalogSpec) -> dict[str, Any]:
+    """Return what PyIceberg's configuration says of a catalog, without a login that the connector replaces.
+
+    Raises CatalogMisconfigured where a login of it would go to an address of the connector's.
+    """
+    own: dict[str, Any] = dict(Config().get_catalog_config(spec.name) or {})
+    stray = stray_login(own, spec.for_pyiceberg(), group_in_catalog)
+    if stray is None:
+        return own
+    if not stray.is_replaced:
+        problem = stray.problem(
+            f"PyIceberg's configuration of catalog {spec.name!r}",
+            "iceberg.catalog.{}".format,
+            f"say the same address in PYICEBERG_CATALOG__{spec.name.upper()}__*",
+        )
+        raise CatalogMisconfigured(problem, code="FLOE-406")
+    return {name: value for name, value in own.items() if name not in stray.logins}
 
 
 def settings_with_address(spec: CatalogSpec) -> dict[str, Any]:

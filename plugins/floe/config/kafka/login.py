@@ -1,11 +1,14 @@
-"""A login of the worker file, and the settings of other places with which others than its brokers could get it."""
+"""A login of Kafka's clients, and the settings of other places with which others than its brokers could get it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from floe.config.kafka.names import TRUST
+from floe.config.kafka.msk import IS_MSK
+from floe.config.kafka.names import BROKERS, TRUST
+from floe.config.secrets.logins import plain, redirecting
 
 _MECHANISMS: Final = ("sasl.mechanism", "sasl.mechanisms")
 _SAFE: Final[Mapping[str, tuple[str, ...]]] = {
@@ -19,6 +22,11 @@ _SAFE: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Settings of where a login is sent, and of who is trusted with it, with the values that no login suffers from."""
 
+_LOGIN: Final = re.compile(
+    r"sasl\.(username|password|oauthbearer\.(config|.*client\.(id|secret)|assertion\..*)|kerberos\.(keytab|principal))"
+    rf"|{re.escape(IS_MSK)}"
+)
+
 
 def has_login(settings: Mapping[str, Any]) -> bool:
     """Whether a place has a user, a password, or what else a login consists of."""
@@ -30,26 +38,33 @@ def without_login(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if not _is_login(name)}
 
 
+def gives_login(settings: Mapping[str, Any]) -> bool:
+    """Whether a place has what a broker or a server of tokens accepts: a user, a secret, a key, a way of MSK's."""
+    return any(_LOGIN.fullmatch(name) and str(value or "").strip() for name, value in settings.items())
+
+
 def redirected(below: Mapping[str, Any], above: Mapping[str, Any]) -> list[str]:
     """Return the settings in ``above`` with which others could get a login of ``below``. Both are translated."""
-    return [
-        name
-        for name, safe in _SAFE.items()
-        if name in above and not _is_same(name, above, below) and _plain(above[name]).lower() not in safe
-    ]
+    found = redirecting(below, above, lambda name, _: name in _SAFE, _SAFE)
+    return [name for name in found if not (name in _MECHANISMS and _is_same(name, above, below))]
+
+
+def other_brokers(below: Mapping[str, Any], above: Mapping[str, Any]) -> list[str]:
+    """Return the setting in ``above`` that names other brokers than ``below``, if one does."""
+    return [name for name in BROKERS if plain(above.get(name)) and servers_of(above) != servers_of(below)]
+
+
+def servers_of(settings: Mapping[str, Any]) -> set[str]:
+    """Return the brokers that a place names."""
+    text = next((str(settings[name]) for name in BROKERS if settings.get(name)), "")
+    return {server.strip().lower() for server in text.split(",") if server.strip()}
 
 
 def _is_same(name: str, above: Mapping[str, Any], below: Mapping[str, Any]) -> bool:
-    """Whether both places say the same; a mechanism above one that is not named is no other one."""
-    if name in _MECHANISMS:
-        named = {_plain(below[one]) for one in _MECHANISMS if _plain(below.get(one))}
-        return not named or _plain(above[name]) in named
-    return _plain(above[name]) == _plain(below.get(name))
+    """Whether both places name one mechanism; one above none that is named is no other one."""
+    named = {plain(below[one]) for one in _MECHANISMS if plain(below.get(one))}
+    return not named or plain(above[name]) in named
 
 
 def _is_login(name: str) -> bool:
     return name.startswith("sasl.") and name not in _MECHANISMS
-
-
-def _plain(value: object) -> str:
-    return "" if value is None else str(value).strip()

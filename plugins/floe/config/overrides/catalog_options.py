@@ -19,6 +19,7 @@ from floe.config.exceptions import ConfigError
 from floe.config.parser import parse_connector
 from floe.config.properties import Properties
 from floe.config.secrets.deployment_key import CONN_ID
+from floe.config.secrets.logins import group_in_catalog, stray_login
 
 Look = Callable[[str, str], ConnectionFields]
 """Looks up a connection by its id; the second argument is the key that names it."""
@@ -39,12 +40,15 @@ def with_catalog(connector: Connector, look: Look, learn: Learn) -> tuple[Connec
         where = _where(connector, CATALOG_KEY, conn_id)
         kind = connector.catalog.type
         fields = _checked(conn_id, CATALOG_KEY, CATALOG_CONN_TYPES.get(kind, OTHER_CONN_TYPES), look, where)
-        connector = _with(connector, catalog_properties(fields, kind, connector.catalog.properties), learn, where)
+        added = catalog_properties(fields, kind, connector.catalog.properties)
+        whole = catalog_properties(fields, kind, {"type": kind})
+        connector = _with(connector, _own(added, whole, connector, where, CATALOG_KEY), learn, where)
     if conn_id := connector.aws_conn_id:
         where = _where(connector, AWS_KEY, conn_id)
         fields = _checked(conn_id, AWS_KEY, AWS_CONN_TYPES, look, where)
         added, unused = aws_properties(fields, connector.catalog.properties)
-        connector = _with(connector, added, learn, where)
+        whole, _ = aws_properties(fields, {})
+        connector = _with(connector, _own(added, whole, connector, where, AWS_KEY), learn, where)
     return connector, unused
 
 
@@ -59,6 +63,23 @@ def _with(connector: Connector, properties: Mapping[str, str], learn: Learn, whe
         raise ConfigError(*(f"{problem}. Nothing was done" for problem in error.problems)).located(where) from None
     references = {**connector.references, **dict.fromkeys(added, "")}
     return replace(made, references=Properties(references))
+
+
+def _own(
+    added: Mapping[str, str], whole: Mapping[str, str], connector: Connector, where: str, key: str
+) -> Mapping[str, str]:
+    """Return what a connection adds, without its login where the connector's is for another address.
+
+    ``whole``: all that the connection says. Raises ConfigError where the connector has no login for that address.
+    """
+    given = connector.catalog.properties
+    stray = stray_login({**whole, **added}, given, group_in_catalog)
+    if stray is None:
+        return added
+    if not stray.is_replaced:
+        remedy = f"give {key} a connection of that address"
+        raise ConfigError(stray.problem("the connection", f"{PREFIX}{{}}".format, remedy)).located(where)
+    return {name: value for name, value in added.items() if name not in stray.logins}
 
 
 def _where(connector: Connector, key: str, conn_id: str) -> str:

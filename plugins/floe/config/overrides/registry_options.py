@@ -10,8 +10,10 @@ from floe.config.exceptions import ConfigError
 from floe.config.keys.option_reader import OptionReader
 from floe.config.parser import parse_connector
 from floe.config.properties import Properties
-from floe.config.registry.connection import CONN_TYPES, KEY, RegistryConnection
+from floe.config.registry.connection import CONN_TYPES, KEY, RegistryConnection, plain_name
+from floe.config.registry.settings import Api
 from floe.config.secrets.deployment_key import CONN_ID
+from floe.config.secrets.logins import stray_login
 
 Look = Callable[[str], RegistryConnection]
 """Looks up a connection by its id."""
@@ -36,7 +38,7 @@ def with_registry(
     used: set[str] = set()
     for spec in specs:
         given = connector.properties.under(spec.prefix)
-        options = connection.options(api_of(spec), given)
+        options = _own(connection, api_of(spec), given, spec.prefix, where)
         reader = OptionReader({**options, **given})
         read_registry(reader, api_of(spec))
         used |= reader.used - reader.without_effect.keys()
@@ -50,6 +52,25 @@ def with_registry(
         raise ConfigError(*(f"{problem}. Nothing was done" for problem in error.problems)).located(where) from None
     references = {**connector.references, **dict.fromkeys(added, "")}
     return replace(made, references=Properties(references)), tuple(sorted(connection.extra.keys() - used))
+
+
+def _own(connection: RegistryConnection, api: Api, given: Mapping[str, str], prefix: str, where: str) -> dict[str, str]:
+    """Return what a connection adds, without its login where the connector's is for another address.
+
+    Raises ConfigError where the connector has no login for that address.
+    """
+    added = connection.options(api, given)
+    plain = {plain_name(api, name): value for name, value in given.items()}
+    spelled = {plain_name(api, name): name for name in given}
+    whole = {plain_name(api, name): value for name, value in {**connection.options(api, {}), **added}.items()}
+    stray = stray_login(whole, plain, lambda _: "registry")
+    if stray is None:
+        return added
+    if not stray.is_replaced:
+        remedy = f"give {KEY} a connection of that address, or leave {KEY} out"
+        problem = stray.problem("the connection", lambda name: prefix + spelled[name], remedy)
+        raise ConfigError(problem).located(where)
+    return {name: value for name, value in added.items() if plain_name(api, name) not in stray.logins}
 
 
 def _specs(connector: Connector) -> list[ConverterSpec]:

@@ -1,7 +1,7 @@
 """Which keys a run may set with its param ``config``: by their class, and by what the operator allows.
 
 ``FLOE_OVERRIDABLE_KEYS`` in the environment of Airflow's workers lists further keys, separated by commas; a ``*`` at the
-end means any rest. Keys that name code are never allowed, nor are secrets and the name.
+end means any rest. Keys that name code or say where logins go are never allowed, nor are secrets and the name.
 """
 
 import os
@@ -15,6 +15,7 @@ from floe.config.keys.table import KEYS
 from floe.config.keys.values import parse_list
 from floe.config.secrets.detection import is_reference, is_secret
 from floe.config.secrets.detection import shown as without_secret
+from floe.config.secrets.logins import directs_login
 from floe.config.sections.table_properties import run_problem
 
 if TYPE_CHECKING:
@@ -36,7 +37,13 @@ def class_of(key: str) -> KeyClass:
 
 def is_lifted(key: str, value: str | None = None) -> bool:
     """Whether the operator allows runs to set ``key`` to ``value``, or to any, although its class does not."""
-    if names_code(key, value) or key == "name" or is_secret(key) or key.startswith(_SHAPES_DAG):
+    if (
+        names_code(key, value)
+        or key == "name"
+        or is_secret(key)
+        or key.startswith(_SHAPES_DAG)
+        or directs_login(canonical(key))
+    ):
         return False
     lifted = parse_list(os.environ.get(LIFTED_VARIABLE, ""))
     return any(_covers(one, spelling) for one in lifted for spelling in {key, canonical(key)})
@@ -68,13 +75,8 @@ def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
         return _value_problem(key, value)
     if is_lifted(key, value):
         return None
-    if key.startswith(_SHAPES_DAG):
-        return f"{shown} is of class file and shapes the DAG: no run may set it. Set it in the connector file"
-    if names_code(key, value):
-        return (
-            f"{shown} is of class file and names code: no run may set it, and {LIFTED_VARIABLE} does not lift it. Code is "
-            "named by the operator's environment only, such as PYICEBERG_CATALOG__<NAME>__PY_IO_IMPL"
-        )
+    if never := _never_lifted(key, value):
+        return f"{shown} is of class file and {never}"
     if key_class is KeyClass.REPLAY:
         return (
             f"{shown} is of class replay: a run of this DAG may not set it. Trigger the connector's replay DAG, or set it in "
@@ -84,6 +86,20 @@ def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
         f"{shown} is of class file: no run may set it. Set it in the connector file; the operator may lift it by "
         f"{LIFTED_VARIABLE}"
     )
+
+
+def _never_lifted(key: str, value: str) -> str | None:
+    """Return why the operator cannot allow a key either, and what to do; None if it can be."""
+    if names_code(key, value):
+        return (
+            f"names code: no run may set it, and {LIFTED_VARIABLE} does not lift it. Code is named by the operator's "
+            "environment only, such as PYICEBERG_CATALOG__<NAME>__PY_IO_IMPL"
+        )
+    if directs_login(canonical(key)):
+        return f"says where logins go: no run may set it, not by {LIFTED_VARIABLE} either. Set it in the connector file"
+    if key.startswith(_SHAPES_DAG):
+        return "shapes the DAG: no run may set it. Set it in the connector file"
+    return None
 
 
 def key_problems(flat: Iterable[tuple[str, str]], allowed: KeyClass) -> list[str]:

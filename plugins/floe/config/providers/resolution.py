@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from floe.config.keys.lookup import find
@@ -9,7 +10,7 @@ from floe.config.providers.allow_list import AllowList
 from floe.config.providers.base import ConfigProvider, ProviderContext, ValueMissing
 from floe.config.providers.env import EnvProvider
 from floe.config.providers.reference import Reference, providers_in, references_in, replace_references
-from floe.config.secrets.detection import is_reference
+from floe.config.secrets.detection import is_reference, is_secret
 
 LATE: Final = frozenset(
     {
@@ -25,6 +26,10 @@ LATE: Final = frozenset(
 """Rows of the key table whose values nothing needs before a task connects: to a catalog, to brokers, to a registry."""
 
 _SHOWN_CHARACTERS = 200
+_TOLD = (
+    "a secret, and Airflow shows what this key means: in DAGs, errors and logs. Refer to a variable without a secret; one "
+    "may be in keys of the catalog, of Kafka's clients and of converters, and in keys that are named as secrets are"
+)
 _WHOLE = "a reference is written ${provider:key} or ${provider:path:key}"
 
 
@@ -57,7 +62,10 @@ def resolve_at_parse(keys: Mapping[str, str], allowed: AllowList, environ: Mappi
         else:
             early[key] = value
     found = Resolver(allowed, ProviderContext(environ)).resolve(early, _early)
-    return Resolved(found.values, problems=(*found.problems, *problems))
+    told = {key for key, value in found.values.items() if not is_secret(key) and is_secret("", value)}
+    problems += [f"{key[:_SHOWN_CHARACTERS]}: {early[key][:_SHOWN_CHARACTERS]}: its value has {_TOLD}" for key in told]
+    values = {key: value for key, value in found.values.items() if key not in told}
+    return Resolved(values, problems=(*found.problems, *problems))
 
 
 def late_references(keys: Mapping[str, str]) -> dict[str, str]:
@@ -65,17 +73,18 @@ def late_references(keys: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in keys.items() if "${" in value and is_late(key) and providers_in(value)}
 
 
-Check = Callable[[ConfigProvider], str | None]
-"""Returns why values of a provider may not be used; None if they may."""
+Check = Callable[[str, ConfigProvider, Reference], str | None]
+"""Returns why a key may not have what a reference to a provider means; None if it may."""
 
 
-def _any(_: ConfigProvider) -> None:
+def _any(_: str, __: ConfigProvider, ___: Reference) -> None:
     """Allow the values of every provider."""
 
 
-def _early(provider: ConfigProvider) -> str | None:
+def _early(key: str, provider: ConfigProvider, reference: Reference) -> str | None:
     if isinstance(provider, EnvProvider):
-        return None
+        is_told = provider.is_secret(reference.path, reference.key) and not is_secret(key)
+        return f"it is the name of {_TOLD}" if is_told else None
     return "the key is needed when the connector file is parsed: only environment variables are read there"
 
 
@@ -93,9 +102,9 @@ class Resolver:
         problems: list[str] = []
         secrets: dict[str, None] = {}
 
-        def value_of(reference: Reference) -> str:
+        def value_of(key: str, reference: Reference) -> str:
             provider = self._provider(reference.provider)
-            if why := check(provider):
+            if why := check(key, provider, reference):
                 raise ValueMissing(why)
             value = provider.get(reference.path, reference.key)
             if provider.is_secret(reference.path, reference.key):
@@ -108,7 +117,7 @@ class Resolver:
                 problems.append(f"{shown}: {_WHOLE}")
                 continue
             try:
-                values[key] = replace_references(text, value_of)
+                values[key] = replace_references(text, partial(value_of, key))
             except ValueMissing as error:
                 problems.append(f"{shown}: {', '.join(map(str, references_in(text)))[:_SHOWN_CHARACTERS]}: {error}")
         return Resolved(values, tuple(secrets), tuple(problems))

@@ -32,15 +32,15 @@ class RegistryConnection(ConnectionFields):
         An option that is given counts, in any of its spellings. Login and password are taken where there are no other
         credentials.
         """
-        own = {_plain(api, name) for name in given}
+        own = {plain_name(api, name) for name in given}
         found = {
             name: text_of(value)
             for name, value in self.extra.items()
-            if isinstance(value, str | int | float) and _plain(api, name) not in own
+            if isinstance(value, str | int | float) and plain_name(api, name) not in own
         }
-        if self.address and not {_plain(api, name) for name in (*found, *given)} & {_plain(api, _URLS[api])}:
+        if self.address and not {plain_name(api, name) for name in (*found, *given)} & {plain_name(api, _URLS[api])}:
             found[_URLS[api]] = self.address
-        return found | self._login(api, {_plain(api, name): text for name, text in {**found, **given}.items()})
+        return found | self._login(api, {plain_name(api, name): text for name, text in {**found, **given}.items()})
 
     def _login(self, api: Api, options: Mapping[str, str]) -> dict[str, str]:
         """Return the options of login and password. ``options``: all others, under their plain names."""
@@ -48,7 +48,7 @@ class RegistryConnection(ConnectionFields):
         asks_for_login = others == [_BASIC] and options[_BASIC].strip().upper() == "USER_INFO"
         if not (self.login or self.password) or (others and not asks_for_login):
             return {}
-        if not asks_for_login and _has_login(options.get(_plain(api, _URLS[api]), "")):
+        if not asks_for_login and _has_login(options.get(plain_name(api, _URLS[api]), "")):
             return {}
         if api == "apicurio":
             return {"apicurio.auth.username": self.login, "apicurio.auth.password": self.password}
@@ -59,7 +59,7 @@ class RegistryConnection(ConnectionFields):
         return {_BASIC: "USER_INFO", _USER_INFO: f"{self.login}:{self.password}"}
 
 
-def _plain(api: Api, name: str) -> str:
+def plain_name(api: Api, name: str) -> str:
     """Return an option under one name for all of its spellings."""
     if api == "apicurio":
         name = name.replace("apicurio.rest.", "apicurio.registry.", 1)

@@ -22,6 +22,7 @@ _SECRET_KEY = re.compile(
     | (access|api|account|shared|encryption|master)[-._]?key | ((?<!\.include)[-._]|^)key$ | (^|[-._])pem$
     | connection[-._]?string | user[-._]?info | userinfo
     | sasl\.username | sasl\.oauthbearer\.(config|assertion)
+    | (^|\.)jdbc\.options$ | ^options$
     | (^|\.)header\.(?!converter) | (^|\.)request\.headers\.
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -49,7 +50,7 @@ _IN_SECRET_KEYS = (
         "key",
         "fernet",
     ),
-    *("pem", "connection", "user", "header"),
+    *("pem", "connection", "user", "header", "options"),
 )
 """One of them is in every key that the expression matches: a search for them takes a tenth of its time."""
 _SECRET_VALUE = re.compile(
@@ -82,7 +83,9 @@ _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+")
 _BARE_ADDRESS = re.compile(r"^[^\s/:@]+:[^\s@]+@[^\s@]+$")
 _AZURE_CONTAINER = re.compile(r"^(abfss?|wasbs?)://[a-z0-9$-]+@(?=[^@]*$)", re.IGNORECASE)
 _QUERY = re.compile(r"\?[\w.-]+=")
-_QUERY_PAIR = re.compile(r"\?([\w.-]{1,100})=(?=([^;&]+))")
+_QUERY_PAIR = re.compile(r"[?&;]([\w.-]{1,100})=(?=([^;&]+))")
+_BREAK = re.compile(r"[^\S ]+|[\0-\x1f\x7f]+|\\[nrtvf]")
+"""What programs end a text at, and go on behind: all white space but a blank, as it is and as it is written."""
 _USER_NAME = re.compile(r"user[-._]?name$", re.IGNORECASE)
 _WITH_USER = re.compile(r"credential$|user[-._]?info$", re.IGNORECASE)
 _SCHEME = re.compile(r"(basic|bearer|digest|token|apikey|negotiate)\s+(\S.*)", re.IGNORECASE | re.DOTALL)
@@ -135,6 +138,7 @@ def secret_texts(key: str, value: str) -> frozenset[str]:
     found = set(islice((secret for name, secret in _pairs(value) if is_secret(name)), _MAX_PARTS))
     if "://" in value or _BARE_ADDRESS.search(value):
         found |= set(_address_texts(value))
+    found |= {part for text in found for part in _parts(text)}
     if not found or is_secret(key):
         found |= set(_plain_texts(value))
     return frozenset(text for text in found if text)
@@ -165,9 +169,9 @@ def shown_address(address: str) -> str:
     logins = list(_logins(rest))
     if logins:
         rest = f"{HIDDEN}@{rest.removeprefix(max(logins, key=len))[1:]}"
-    for name, secret in _pairs(rest):
-        if is_secret(name):
-            rest = rest.replace(secret, HIDDEN)
+    secrets = {secret for name, secret in islice(_pairs(rest), _MAX_PARTS) if is_secret(name)}
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be the beginning of another
+        rest = rest.replace(secret, HIDDEN)
     return f"{scheme}{has_scheme}{rest}" if has_scheme else shown("", address)
 
 
@@ -209,6 +213,12 @@ def _distance(a: str, b: str) -> int:
 
 
 # -- texts of a value -------------------------------------------------------------------------------------------------
+
+
+def _parts(text: str) -> list[str]:
+    """Return the parts of a secret between line breaks: a library that was sent it whole may quote one of them."""
+    found = [part.strip() for part in _BREAK.split(text, maxsplit=_MAX_LINES)]
+    return [part for part in found if not part.startswith("-----")] if len(found) > 1 else []
 
 
 def _plain_texts(value: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from floe.config.keys.values import parse_list
 from floe.config.providers.reference import providers_in
 from floe.config.providers.resolution import is_late
 from floe.config.secrets.detection import is_reference, is_secret
+from floe.config.secrets.logins import ADDRESS
 from floe.config.sections.callbacks import KEYS as CALLBACKS
 from floe.config.stored.host_list import VARIABLE as HOSTS
 from floe.config.stored.host_list import HostList
@@ -25,11 +26,6 @@ SWITCH: Final = "FLOE_REST_CONNECTORS"
 CONNECTIONS: Final = "FLOE_REST_CONNECTIONS"
 
 _CATALOG: Final = "iceberg.catalog"
-_ADDRESS_KEY: Final = re.compile(
-    r"""(^|[._-]) (ur[il]s? | servers? | hosts? | hostname | endpoints? | prox(y|ies) | address(es)? | brokers?
-        | quorum | account[._-]host | issuer | authority ) $""",
-    re.IGNORECASE | re.VERBOSE,
-)
 _PATH_KEY: Final = re.compile(
     r"(^|[._-])(locations?|paths?|files?|filename|dirs?|directory|folder|keytab|keystore|truststore|warehouse|ticket)$",
     re.IGNORECASE,
@@ -57,6 +53,29 @@ _FREE_KEY: Final = re.compile(
 _PATH: Final = re.compile(r"""(^|[\s,;="'(])(/|~|\.\.?/|\\\\|[A-Za-z]:[\\/]|file:|classpath:)""", re.IGNORECASE)
 _LOGICAL: Final = ("rest", "nessie", "glue")
 """Types of catalogs whose warehouse may be a name."""
+
+_IDENTITIES: Final = (
+    (re.compile(r"(^|[._-])profile[._-]name$", re.IGNORECASE), "aws-profile"),
+    (re.compile(r"(^|[._-])(role|assume[._-]role)[._-]arn$", re.IGNORECASE), "aws-role"),
+    (re.compile(r"(^|[._-])service[._-]account$", re.IGNORECASE), "gcp-service-account"),
+    (re.compile(r"(^|[._-])hdfs[._-]user$", re.IGNORECASE), "hdfs-user"),
+    (re.compile(r"(^|[._-])ugi$", re.IGNORECASE), "hive-user"),
+    (re.compile(r"(^|[._-])kerberos[._-]principal$", re.IGNORECASE), "kerberos-principal"),
+)
+"""Keys that choose whom the workers act as, without a secret, and how the operator lists what they choose."""
+
+_AMBIENT: Final = (
+    (re.compile(r".*\.rest\.auth\.type"), re.compile(r"google|.*GoogleAuthManager", re.IGNORECASE), "gcp-identity"),
+    (re.compile(r".*sasl\.mechanisms?"), re.compile("GSSAPI", re.IGNORECASE), "kerberos-identity"),
+    (re.compile(r".*metadata\.authentication\.type"), re.compile("azure.*", re.IGNORECASE), "azure-identity"),
+    (re.compile(r".*sasl\.mechanisms?"), re.compile("AWS_MSK_IAM", re.IGNORECASE), "aws-identity"),
+)
+"""Logins as the workers themselves: key, value, and the name in the operator's list, followed by ``:default``."""
+
+_OF_MSK: Final = re.compile(r"aws(?P<kind>ProfileName|RoleArn)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s;]+)", re.IGNORECASE)
+_OF_S3: Final = re.compile(r"(s3|client)\.(profile-name|role-arn|assume-role\.arn)")
+_HADOOP: Final = "iceberg.hadoop.fs.s3a."
+_REGIONS: Final = ("{}.region", "client.region")
 
 _SHOWN: Final = 200
 _NO_PATH: Final = "names a file or folder, which a connector made by REST may not"
@@ -88,7 +107,7 @@ class OperatorLists:
             if (why := self.problem(name, key, value, is_logical=logical)) is not None:
                 shown = "" if is_secret(key, value) else f" {value[:_SHOWN]!r}"
                 found.append(f"{key[:_SHOWN]}{shown}: {why}")
-        return found
+        return [*found, *self._default_hosts(config)]
 
     def problem(self, name: str, key: str, value: str, *, is_logical: bool = False) -> str | None:
         """Return why a key of the connector ``name`` may not have a value; None if it may.
@@ -109,11 +128,12 @@ class OperatorLists:
         if names_code(key, value) and key not in CALLBACKS:  # whose modules the operator lists
             yield "the value names code, which a connector made by REST may not: code is for connector files and operators"
         yield from self._unlisted(key, value)
+        yield from self._identities(key, value)
         if _FREE_KEY.search(key):
             return
         address = f"{value}.dfs.core.windows.net" if key in _ACCOUNT_KEYS else value
         is_named = is_logical and key.endswith("warehouse") and _PLAIN.fullmatch(value)
-        if key in _ACCOUNT_KEYS or _ADDRESS_KEY.search(key) or "://" in value:
+        if key in _ACCOUNT_KEYS or ADDRESS.search(key) or "://" in value:
             why = self.hosts.problem(address)
             if why is not None:
                 yield why
@@ -127,6 +147,45 @@ class OperatorLists:
             if not any(fnmatchcase(one, pattern) for pattern in self.connections):
                 what = "catalog" if key == _CATALOG else "connection"
                 yield f"the {what} {one[:_SHOWN]!r} is not in {CONNECTIONS} of Airflow's environment: ask its operator"
+
+    def _identities(self, key: str, value: str) -> Iterator[str]:
+        """Yield the identities that a key chooses, and that the operator does not list: each is one of the workers'."""
+        found = [(kind, value) for pattern, kind in _IDENTITIES if pattern.search(key)]
+        found += [
+            (kind, "default")
+            for of_key, of_value, kind in _AMBIENT
+            if of_key.fullmatch(key) and of_value.fullmatch(value)
+        ]
+        if key.endswith("sasl.jaas.config"):
+            kinds = {"profilename": "aws-profile", "rolearn": "aws-role"}
+            found += [(kinds[one["kind"].lower()], one[2].strip("\"'")) for one in _OF_MSK.finditer(value)]
+        for kind, name in found:
+            # a list of connections such as * is none of identities
+            listed = [one for one in self.connections if one.startswith(f"{kind}:")]
+            if not any(fnmatchcase(f"{kind}:{name}", pattern) for pattern in listed):
+                shown = f"{kind}:{name[:_SHOWN]}"
+                yield f"the identity '{shown}' is not in {CONNECTIONS} of Airflow's environment: ask its operator"
+
+    def _default_hosts(self, config: Mapping[str, str]) -> Iterator[str]:
+        """Yield the hosts that AWS's clients ask where a connector names none, and that are not listed.
+
+        A listed catalog or connection says by itself where it is.
+        """
+        if _CATALOG in config or "floe.aws.conn-id" in config or "floe.catalog.conn-id" in config:
+            return
+        given = {key.removeprefix(f"{_CATALOG}."): value.strip() for key, value in config.items()}
+        kind = given.get("type", "").lower() or given.get("catalog-impl", "").lower()
+        services = ["glue"] if kind.endswith(("glue", "gluecatalog")) else []
+        has_place = "s3.endpoint" in given or f"{_HADOOP}endpoint" in config or "://" in given.get("warehouse", "")
+        if not has_place and any(_OF_S3.match(name) for name in given):
+            services.append("s3")
+        for service in services:
+            if f"{service}.endpoint" in given:
+                continue
+            region = next((given[name] for one in _REGIONS if (name := one.format(service)) in given), "")
+            host = ".".join(filter(None, (service, region, "amazonaws.com")))
+            if (why := self.hosts.problem(f"https://{host}")) is not None:
+                yield f"{_CATALOG}.{service}.endpoint is not given, so the default counts: {why}"
 
 
 def _is_path(key: str, value: str) -> bool:
@@ -145,6 +204,6 @@ def _reference_problem(name: str, key: str, value: str) -> str | None:
             "a connector made by REST has no references to values elsewhere, but to its own secrets as the API answers them, "
             f"here {secret_reference(name, key)[:_SHOWN]!r}"
         )
-    if _ADDRESS_KEY.search(key) or _PATH_KEY.search(key) or not is_late(key):
+    if ADDRESS.search(key) or _PATH_KEY.search(key) or not is_late(key):
         return "the value of this key is no secret: write it out"
     return None

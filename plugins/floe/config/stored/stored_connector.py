@@ -16,6 +16,7 @@ from floe.config.exceptions import ConfigError, MalformedFile
 from floe.config.properties import flatten
 from floe.config.providers.resolution import is_late
 from floe.config.secrets.detection import is_secret
+from floe.config.secrets.logins import directs_login, plain
 from floe.config.stored.operator_lists import secret_reference
 
 CONNECTOR: Final = "floe.connector."
@@ -31,6 +32,15 @@ WANTED: Final = "wanted "
 """Values of a state Variable: STOPPED, which counts while the connector's DAG is paused, or ``wanted`` and one of the four,
 until Airflow has read the connector and no run of it is active.
 """
+
+_USES: Final = {
+    "catalog": ("iceberg.catalog", "iceberg.hadoop.", "floe.catalog.", "floe.aws."),
+    "control client": ("iceberg.kafka.",),
+    "source client": ("consumer.override.",),
+    "key converter": ("key.converter",),
+    "value converter": ("value.converter",),
+}
+"""Whose keys begin how. Kafka's connection is for both clients, the registry's for both converters."""
 
 MAX_NAME: Final = 200
 """Characters of a name: those of a Variable's are limited."""
@@ -56,17 +66,24 @@ class StoredConnector:
     ) -> StoredConnector:
         """Take the secrets out of a configuration; a reference keeps the secret of ``before``, as ``made`` is kept.
 
-        :raises ConfigError: a reference to a secret that is not stored.
+        :raises ConfigError: a reference to a secret that is not stored, or that would be sent elsewhere than until now.
         """
         config: dict[str, str] = {}
         secrets: dict[str, str] = {}
         known = {} if before is None else {**before.config, **before.secrets}
         missing = []
+        moved = {} if before is None else _moved(before.config, given)
         for key, text in given.items():
             reference = secret_reference(name, key)
-            value = known.get(key, reference) if text.strip() == reference else text
+            is_kept = text.strip() == reference
+            value = known.get(key, reference) if is_kept else text
             if value.strip() == reference:
                 missing.append(f"{key}: {reference} refers to a secret that is not stored: send the value")
+            elif is_kept and (why := moved.get(_use_of(key), moved.get(""))) is not None:
+                missing.append(
+                    f"{key}: its stored secret is for the settings that it was sent with, and {why} changes where it goes: "
+                    "send the value again. Nothing was changed"
+                )
             elif is_secret(key, value) and is_late(key):
                 config[key], secrets[key] = reference, value
             else:
@@ -99,6 +116,21 @@ class StoredConnector:
             raise MalformedFile(*problems)
         own: Mapping[str, object] = floe if isinstance(floe, Mapping) else {}
         return cls(name, flat, own.get("paused") is True, made=_time(own.get("made")))
+
+
+def _use_of(key: str) -> str:
+    """Return for whom a key is: a catalog, Kafka, a converter; "" for what may be for each."""
+    return next((use for use, starts in _USES.items() if key.startswith(starts)), "")
+
+
+def _moved(before: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return whose secrets would go elsewhere than until now, each with the key that changes it."""
+    changed = (
+        key
+        for key in sorted({*before, *given})
+        if plain(before.get(key)) != plain(given.get(key)) or (key in before) != (key in given)
+    )
+    return {_use_of(key): key for key in changed if directs_login(key, given.get(key) or before.get(key))}
 
 
 def _time(value: object) -> datetime | None:

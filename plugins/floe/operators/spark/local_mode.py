@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +14,14 @@ CONF = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.authenticate": "true",
     DAEMON: "floe_job.runtime.prefork_daemon",
     "spark.floe.halt": "true",
 }
-"""Only this machine takes part, workers are forked from the driver, and no orderly shutdown is needed."""
+"""Only this machine takes part, workers are forked from the driver, and no orderly shutdown is needed.
+
+Of its users, none reaches the driver: to authenticate, Spark makes a secret in memory.
+"""
 
 JAVA_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto"
 """The JVM of such a job carries messages: it is too short-lived for the code of its second compiler to pay."""
@@ -32,25 +35,24 @@ Settings = tuple[dict[str, str], dict[str, str]]
 
 @contextmanager
 def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str]) -> Iterator[Settings]:
-    """Yield the conf and the environment of a local job. What the user has set in either takes precedence.
+    """Yield the conf and the whole environment of a local job. What the user has set in either takes precedence.
 
     Java's options go where Spark's launcher puts those of the user behind them. Spark's files go into ``folder``, which
     is the job's own, so that a JVM which is halted leaves nothing behind.
     """
-    environ = {**os.environ, **env}
-    given = " ".join(filter(None, [environ.get(OPTIONS), conf.get(DRIVER_OPTIONS)]))
+    given = " ".join(filter(None, [env.get(OPTIONS), conf.get(DRIVER_OPTIONS)]))
     options = JAVA_OPTIONS if "GC" in given else f"{JAVA_OPTIONS} {COLLECTOR}"
-    with class_archive(environ, f"{options} {given}") as archive:
+    with class_archive(env, f"{options} {given}") as archive:
         conf = {**CONF, **conf}
         if archive is not None and archive.is_draft:
             conf["spark.floe.halt"] = "false"  # a JVM archives its classes when it ends in order
-        java = [options, f'"-Djava.io.tmpdir={folder}"', archive.option if archive else "", environ.get(OPTIONS, "")]
-        env = {LAUNCHER_OPTIONS: environ.get(LAUNCHER_OPTIONS, options), **env, OPTIONS: " ".join(filter(None, java))}
+        java = [options, f'"-Djava.io.tmpdir={folder}"', archive.option if archive else "", env.get(OPTIONS, "")]
+        made = {LAUNCHER_OPTIONS: options, **env, OPTIONS: " ".join(filter(None, java))}
         if _takes_fork(conf):
-            env[DAEMON_SOCKET] = str(folder / "daemon.sock")
-        if TEMPORARY not in environ and TEMPORARY_CONF not in conf:
-            env[TEMPORARY] = str(folder)
-        yield conf, env
+            made[DAEMON_SOCKET] = str(folder / "daemon.sock")
+        if TEMPORARY not in env and TEMPORARY_CONF not in conf:
+            made[TEMPORARY] = str(folder)
+        yield conf, made
 
 
 def _takes_fork(conf: Mapping[str, str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -56,7 +56,17 @@ def parse(line: str, before: Line | None = None) -> Line:
 
 
 class RelayingHook(SparkSubmitHook):
-    """Writes what the driver logs to the task's log as if it had been logged there."""
+    """Writes what the driver logs to the task's log as if it had been logged there.
+
+    ``environment``: the whole of spark-submit's. The provider's ``env_vars`` become arguments on YARN and Kubernetes, and on
+    the latter the driver has the task's environment all the same.
+    """
+
+    environment: Mapping[str, str]
+
+    def submit(self, application: str = "", **kwargs: Any) -> str | None:
+        """Run spark-submit until it ends."""
+        return super().submit(application, env=dict(self.environment), **kwargs)
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
         if self._is_kubernetes:

@@ -209,6 +209,7 @@ def test_login_that_is_busy_is_asked_again(server: Double, login: Double, opened
 def test_token_that_no_header_can_have_is_not_sent(
     server: Double, opened: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__URI", server.url)
     monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__TOKEN", "CANARY\r\nX-Evil: 1")
     with pytest.raises(
         CatalogMisconfigured, match=r"token of iceberg\.catalog\.\* has a blank, a line break"

@@ -82,6 +82,66 @@ def test_connection_of_another_kind_is_refused(
     assert "Nothing was done" in str(caught.value) and "passw0rd" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("keys", "over"),
+    [
+        (REST, {"uri": "https://evil"}),
+        (REST, {"uri": "https://h"}),
+        (REST, {"uri": "http://h.evil"}),
+        (REST, {"oauth2-server-uri": "https://evil/token"}),
+        (REST, {"rest.client.proxy.hostname": "evil"}),
+        ({**REST, "iceberg.catalog.type": "sql"}, {"uri": "jdbc:postgresql://evil/db"}),
+        ({**REST, "iceberg.catalog.type": "sql"}, {"jdbc.sslmode": "disable"}),
+        (AWS, {"s3.endpoint": "http://evil"}),
+        (AWS, {"s3.proxy-uri": "http://evil"}),
+        ({**AWS, "iceberg.catalog.type": "glue"}, {"glue.endpoint": "https://evil"}),
+    ],
+)
+def test_login_of_a_connection_does_not_follow_the_file(
+    connector: Make, keys: dict[str, str], over: dict[str, str]
+) -> None:
+    more = {f"iceberg.catalog.{name}": value for name, value in over.items()}
+    kind = "postgres" if keys["iceberg.catalog.type"] == "sql" else "aws" if "floe.aws.conn-id" in keys else "iceberg"
+    with pytest.raises(ConfigError) as caught:
+        resolve(connector({**keys, **more}), conn_type=kind)
+    message = str(caught.value)
+    assert "would send the login of the connection" in message and "passw0rd" not in message
+    assert all(key in message for key in more)
+    assert "which floe." in message and "Nothing was sent" in message
+
+
+def test_token_for_nessie_does_not_follow_the_file(connector: Make) -> None:
+    keys = {**REST, "iceberg.catalog.type": "nessie", "iceberg.catalog.uri": "http://evil/iceberg"}
+    with pytest.raises(ConfigError, match=r"iceberg\.catalog\.uri would send the login .*authentication\.token"):
+        resolve(connector(keys), login="")
+
+
+def test_endpoint_of_hadoops_keys_does_not_get_the_connections_login(connector: Make) -> None:
+    with pytest.raises(ConfigError, match=r"iceberg\.catalog\.s3\.endpoint would send"):
+        resolve(connector({**AWS, "iceberg.hadoop.fs.s3a.endpoint": "evil.example"}))
+
+
+@pytest.mark.parametrize(
+    ("keys", "over"),
+    [
+        (REST, {"uri": "http://h/"}),
+        (REST, {"warehouse": "other", "prefix": "p", "scope": "s"}),
+        (REST, {"uri": "https://own", "token": "my-own-token"}),
+        (REST, {"s3.endpoint": "http://store"}),
+        (AWS, {"s3.region": "r", "warehouse": "s3://lake/x"}),
+        (AWS, {"s3.endpoint": "http://own", "s3.access-key-id": "me", "s3.secret-access-key": "my-own"}),
+    ],
+)
+def test_ordinary_keys_of_the_file_stay_over_the_connections(
+    connector: Make, keys: dict[str, str], over: dict[str, str]
+) -> None:
+    made = resolve(connector({**keys, **{f"iceberg.catalog.{name}": value for name, value in over.items()}}))
+    found = made.catalog.properties
+    assert found.items() >= over.items()
+    is_own = any("own" in value for value in over.values()) and keys is REST
+    assert ("passw0rd" in str(dict(found))) is not (is_own or "s3.access-key-id" in over)
+
+
 def test_connector_without_connections_stays_as_it_is(connector: Make) -> None:
     made = connector({"iceberg.catalog.type": "rest"})
     assert resolve(made) is made

@@ -214,6 +214,37 @@ def test_keys_that_shape_the_dag_are_never_lifted(connector, monkeypatch, key):
     assert LIFTED_VARIABLE not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "iceberg.catalog",
+        "iceberg.catalog.uri",
+        "iceberg.catalog.oauth2-server-uri",
+        "iceberg.catalog.s3.endpoint",
+        "iceberg.catalog.s3.proxy-uri",
+        "iceberg.catalog.adls.account-name",
+        "iceberg.catalog.jdbc.sslmode",
+        "iceberg.kafka.bootstrap.servers",
+        "iceberg.kafka.security.protocol",
+        "consumer.override.sasl.mechanism",
+        "consumer.override.sasl.oauthbearer.token.endpoint.url",
+        "consumer.override.enable.ssl.certificate.verification",
+        "consumer.override.https.ca.pem",
+        "value.converter.schema.registry.url",
+        "value.converter.schema.registry.proxy.host",
+        "floe.kafka.conn-id",
+        "floe.catalog.conn-id",
+        "floe.aws.conn-id",
+        "floe.registry.conn-id",
+        "floe.spark.conn-id",
+    ],
+)
+def test_keys_that_say_where_logins_go_are_never_lifted(connector, monkeypatch, key):
+    monkeypatch.setenv(LIFTED_VARIABLE, f"*,{key},iceberg.*")
+    with pytest.raises(OverrideRefused, match=r"says where logins go|names code|secrets do not go"):
+        override(connector({"iceberg.catalog.type": "rest"}), {key: "x"}, REPLAY)
+
+
 def test_thousands_of_refused_keys_are_answered_in_time(connector):
     keys = {f"{prefix}zz{number}": "x" for number in range(3000) for prefix in ("floe.", "iceberg.catalog.")}
     with pytest.raises(OverrideRefused) as caught:

@@ -65,9 +65,49 @@ def test_a_retry_has_the_connection_of_today(connector: Make) -> None:
 
 
 def test_an_option_of_the_file_counts_over_the_connection(connector: Make) -> None:
-    made = resolve(connector({**AVRO, URL: "http://own"}, NONE))
-    assert registry_of(made.value_converter).addresses == (Address("http://own"),)
-    assert made.frozen()[URL] == "http://own" and USER_INFO not in made.frozen()
+    own = {URL: "http://own", USER_INFO: "me:my-password", "value.converter.basic.auth.credentials.source": "USER_INFO"}
+    made = resolve(connector({**AVRO, **own}, NONE))
+    registry = registry_of(made.value_converter)
+    assert registry.addresses == (Address("http://own"),)
+    assert isinstance(registry.credentials, Login)
+    assert (registry.credentials.user, registry.credentials.password) == ("me", "my-password")
+    assert made.frozen()[URL] == "http://own"
+    assert registry_of(resolve(connector({**AVRO, URL: "http://own"}, NONE), login="", password="").value_converter)
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        {URL: "http://evil"},
+        {"value.converter.schema.registry.schema.registry.url": "http://evil"},
+        {URL: "http://r:8081,http://evil"},
+        {URL: "https://r:8081"},
+        {"value.converter.proxy.host": "evil", "value.converter.proxy.port": "3128"},
+        {"value.converter.schema.registry.ssl.truststore.location": "/evil.pem"},
+        {"value.converter.bearer.auth.issuer.endpoint.url": "https://evil"},
+    ],
+)
+@pytest.mark.parametrize("fields", [{}, {"login": ""}, {"extra": {"bearer.auth.client.secret": "passw0rd"}}])
+def test_login_of_the_connection_does_not_follow_the_file(
+    connector: Make, over: dict[str, str], fields: dict[str, Any]
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolve(connector({**AVRO, **over}, NONE), **fields)
+    message = str(caught.value)
+    assert "would send the login of the connection" in message and "passw0rd" not in message
+    assert any(key in message for key in over)
+
+
+def test_login_of_the_connection_does_not_follow_apicurio(connector: Make) -> None:
+    keys = {"value.converter": "io.apicurio.registry.utils.converter.AvroConverter", KEY: "registry"}
+    for over in ("apicurio.registry.url", "apicurio.rest.url", "apicurio.auth.service.token.endpoint"):
+        with pytest.raises(ConfigError, match="would send the login"):
+            resolve(connector({**keys, f"value.converter.{over}": "http://evil"}, NONE))
+
+
+def test_address_that_the_file_repeats_is_the_connections(connector: Make) -> None:
+    made = resolve(connector({**AVRO, URL: "http://r:8081/"}, NONE))
+    assert isinstance(registry_of(made.value_converter).credentials, Login)
 
 
 def test_an_extra_that_is_no_option_is_named(connector: Make) -> None:

@@ -147,6 +147,62 @@ def test_keys_that_shape_the_dag_have_no_other_provider(load: Any, secrets: Path
         load({"topics": f"${{dir:{secrets}:token}}"})
 
 
+SHAPING = (
+    *(
+        "tasks.max",
+        "topics",
+        "topics.regex",
+        "name",
+        "floe.schedule",
+        "floe.dag.owner",
+        "floe.dag.tags",
+        "floe.dag.pool",
+    ),
+    *("floe.dag.queue", "floe.dag.retries", "floe.max-records-per-run", "iceberg.tables", "iceberg.control.topic"),
+    *("iceberg.catalog", "floe.kafka.conn-id", "iceberg.control.commit.interval-ms", "transforms", "errors.tolerance"),
+    *("iceberg.tables.default-partition-by", "floe.dag.on-failure-callback", "connector.class", "value.converter"),
+)
+
+
+@pytest.mark.parametrize("key", SHAPING)
+@pytest.mark.parametrize(
+    ("name", "value", "form"),
+    [
+        ("PASSWORD", "canary-hunter22", "${env:PASSWORD}"),
+        ("PASSWORD", "canary-hunter22", "a,${env:PASSWORD}"),
+        ("DB_ACCESS_KEY_ID", "canary-AKIA", "${env:DB_ACCESS_KEY_ID}"),
+        ("PLAIN", "http://floe:canary-hunter22@host", "${env:PLAIN}"),
+        ("PLAIN", "Bearer canary-token-1", "${env:PLAIN}"),
+        ("PLAIN", "-----BEGIN PRIVATE KEY-----canary", "${env:PLAIN}"),
+    ],
+)
+def test_secret_in_a_key_that_shapes_the_dag_is_refused_and_not_told(
+    load: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    key: str,
+    name: str,
+    value: str,
+    form: str,
+):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError) as caught:
+        load({key: form})
+    message = str(caught.value)
+    assert f"{key}: " in message and "a secret, and Airflow shows what this key means" in message
+    assert "canary" not in message + repr(caught.value) + caplog.text
+
+
+def test_secret_in_a_key_that_is_named_so_is_taken(load: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PASSWORD", "hunter22")
+    mask = {"transforms": "m", "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value"}
+    over = {**mask, "transforms.m.fields": "a", "transforms.m.password": "${env:PASSWORD}"}
+    with pytest.raises(ConfigError) as caught:
+        load(over)
+    message = str(caught.value)
+    assert "transforms.m.password" in message and "Airflow shows" not in message and "hunter22" not in message
+
+
 def test_a_missing_variable_is_an_error_at_parse(load: Any):
     with pytest.raises(ConfigError, match="there is no environment variable 'NOT_SET'"):
         load({"topics": "${env:NOT_SET}"})

@@ -199,6 +199,70 @@ def test_connection_that_is_not_listed_is_refused(key: str, value: str) -> None:
     assert "'prod' is not in FLOE_REST_CONNECTIONS" in (problem(key, value) or "")
 
 
+IAM = "software.amazon.msk.auth.iam.IAMLoginModule required"
+IDENTITIES = [
+    ("iceberg.catalog.client.profile-name", "prod", "aws-profile:prod"),
+    ("iceberg.catalog.glue.profile-name", "prod", "aws-profile:prod"),
+    ("iceberg.catalog.s3.profile-name", "prod", "aws-profile:prod"),
+    ("iceberg.catalog.client.role-arn", "arn:aws:iam::1:role/x", "aws-role:arn:aws:iam::1:role/x"),
+    ("iceberg.catalog.client.assume-role.arn", "arn:aws:iam::1:role/x", "aws-role:arn:aws:iam::1:role/x"),
+    ("iceberg.catalog.s3.role-arn", "arn:aws:iam::1:role/x", "aws-role:arn:aws:iam::1:role/x"),
+    ("iceberg.catalog.gcs.impersonate.service-account", "a@b.iam", "gcp-service-account:a@b.iam"),
+    ("iceberg.catalog.hdfs.user", "hdfs", "hdfs-user:hdfs"),
+    ("iceberg.catalog.ugi", "hive:x", "hive-user:hive:x"),
+    ("iceberg.kafka.sasl.kerberos.principal", "kafka/x", "kerberos-principal:kafka/x"),
+    ("iceberg.kafka.sasl.mechanism", "gssapi", "kerberos-identity:default"),
+    ("consumer.override.sasl.mechanism", "AWS_MSK_IAM", "aws-identity:default"),
+    ("consumer.override.sasl.oauthbearer.metadata.authentication.type", "azure_imds", "azure-identity:default"),
+    ("consumer.override.sasl.jaas.config", f'{IAM} awsProfileName="prod";', "aws-profile:prod"),
+    ("consumer.override.sasl.jaas.config", f"{IAM} awsRoleArn=arn:x;", "aws-role:arn:x"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "name"), IDENTITIES)
+def test_identity_counts_as_a_connection(key: str, value: str, name: str) -> None:
+    assert f"the identity '{name}' is not in FLOE_REST_CONNECTIONS" in (problem(key, value) or "")
+    lists = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_HOSTS": "*"}
+    assert OperatorLists.of({**lists, "FLOE_REST_CONNECTIONS": f"demo,{name}"}).problem("one", key, value) is None
+    assert OperatorLists.of({**lists, "FLOE_REST_CONNECTIONS": "*"}).problem("one", key, value) is not None
+
+
+@pytest.mark.parametrize("value", ["Google", "org.apache.iceberg.gcp.auth.GoogleAuthManager"])
+def test_identity_of_the_workers_at_google_is_refused(value: str) -> None:
+    assert problem("iceberg.catalog.rest.auth.type", value) is not None
+
+
+@pytest.mark.parametrize(
+    ("config", "host"),
+    [
+        ({"type": "glue"}, "glue.amazonaws.com"),
+        ({"type": "Glue", "client.region": "eu-central-1"}, "glue.eu-central-1.amazonaws.com"),
+        ({"catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog", "glue.region": "r"}, "glue.r.amazonaws.com"),
+        ({"type": "rest", "s3.profile-name": "x", "s3.region": "r"}, "s3.r.amazonaws.com"),
+        ({"type": "rest", "client.role-arn": "x"}, "s3.amazonaws.com"),
+    ],
+)
+def test_default_host_of_aws_has_to_be_listed(config: dict[str, str], host: str) -> None:
+    keys = {f"iceberg.catalog.{name}": value for name, value in config.items()}
+    assert any(f"'https://{host}' is not in FLOE_REST_HOSTS" in one for one in LISTS.problems("one", keys))
+    identities = {"FLOE_REST_CONNECTIONS": "demo,aws-profile:x,aws-role:x"}
+    assert OperatorLists.of({"FLOE_REST_HOSTS": host, **identities}).problems("one", keys) == []
+    assert OperatorLists.of(identities).problems("one", {**keys, "iceberg.catalog": "demo"}) == []
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"type": "rest", "s3.access-key-id": "x", "s3.secret-access-key": "y", "warehouse": "lake"},
+        {"type": "sql", "warehouse": "s3://lake/x"},
+        {"type": "rest", "s3.access-key-id": "x", "s3.endpoint": "http://catalog.example:8181"},
+        {"type": "glue", "glue.endpoint": "http://catalog.example:8181"},
+    ],
+)
+def test_place_that_is_listed_needs_no_default_host(config: dict[str, str]) -> None:
+    assert LISTS.problems("one", {f"iceberg.catalog.{name}": value for name, value in config.items()}) == []
+
+
 @pytest.mark.parametrize("key", ["floe.dag.access-control.viewer", "floe.dag.queue", "floe.dag.pool"])
 def test_rights_and_places_in_airflow_are_refused(key: str) -> None:
     assert "connector files only" in (problem(key, "can_edit") or "")

@@ -45,6 +45,66 @@ def test_reference_without_a_secret_is_refused(before: StoredConnector | None) -
         StoredConnector.of("one", {**CONFIG, TOKEN: REFERENCE}, before, is_paused=False)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"iceberg.catalog.uri": "http://catalog.example:8182"},
+        {"iceberg.catalog.uri": None},
+        {"iceberg.catalog": "lake"},
+        {"iceberg.catalog.oauth2-server-uri": "http://catalog.example:8181/token"},
+        {"iceberg.catalog.rest.client.proxy.hostname": "catalog.example"},
+        {"floe.catalog.conn-id": "lake"},
+        {"iceberg.catalog.type": "nessie"},
+        {"iceberg.catalog.adls.account-name": "evil"},
+        {"iceberg.catalog.warehouse": "abfss://c@evil.dfs.core.windows.net/x"},
+        {"iceberg.catalog.s3.endpoint": "http://catalog.example:8181"},
+        {"floe.kafka.conn-id": "other"},
+    ],
+)
+def test_reference_does_not_take_a_secret_to_another_address(change: dict[str, str | None]) -> None:
+    given = {**CONFIG, TOKEN: REFERENCE, **change}
+    given = {key: value for key, value in given.items() if value is not None}
+    with pytest.raises(ConfigError, match="send the value again") as caught:
+        StoredConnector.of("one", given, stored(), is_paused=False)
+    assert TOKEN in str(caught.value) and next(iter(change)) in str(caught.value)
+    again = StoredConnector.of("one", {**given, TOKEN: "sent-again"}, stored(), is_paused=False)
+    assert again.values[TOKEN] == "sent-again"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"consumer.override.sasl.oauthbearer.token.endpoint.url": "https://evil"},
+        {"consumer.override.security.protocol": "SASL_PLAINTEXT"},
+        {"consumer.override.sasl.mechanism": "PLAIN"},
+        {"consumer.override.ssl.endpoint.identification.algorithm": ""},
+        {"consumer.override.sasl.jaas.config": "PlainLoginModule required username=u password=another;"},
+        {"floe.kafka.conn-id": "other"},
+    ],
+)
+def test_reference_does_not_take_a_login_of_kafka_elsewhere(change: dict[str, str]) -> None:
+    key = "consumer.override.sasl.oauthbearer.client.secret"
+    before = stored(**{key: "secret-of-kafka"})
+    with pytest.raises(ConfigError, match="send the value again"):
+        StoredConnector.of("one", {**CONFIG, key: secret_reference("one", key), **change}, before, is_paused=False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"topics": "others", "iceberg.tables": "db.others"},
+        {"iceberg.catalog.warehouse": "other"},
+        {"iceberg.catalog.uri": CONFIG["iceberg.catalog.uri"] + "/"},
+        {"iceberg.kafka.bootstrap.servers": "b:9092"},
+        {"iceberg.catalog.s3.region": "r"},
+        {"iceberg.tables.default-commit-branch": "b"},
+    ],
+)
+def test_reference_keeps_the_secret_where_nothing_moves(change: dict[str, str]) -> None:
+    again = StoredConnector.of("one", {**CONFIG, TOKEN: REFERENCE, **change}, stored(), is_paused=False)
+    assert again.values[TOKEN] == SECRET
+
+
 def test_secret_that_shapes_the_dag_is_masked_and_kept() -> None:
     key = "transforms.t.secret"
     one = stored(**{key: "value-of-it"})

@@ -8,31 +8,26 @@ import pytest
 
 from floe.operators.spark import local_mode
 
-
-@pytest.fixture(autouse=True)
-def no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FLOE_CACHE_DIR", "")
-    for name in (local_mode.OPTIONS, local_mode.TEMPORARY, local_mode.LAUNCHER_OPTIONS):
-        monkeypatch.delenv(name, raising=False)
+WITHOUT_ARCHIVE = {"FLOE_CACHE_DIR": ""}
 
 
 def test_spark_keeps_its_files_in_the_jobs_folder(tmp_path: Path) -> None:
-    with local_mode.settings(tmp_path, {}, {"A": "b"}) as (conf, env):
+    with local_mode.settings(tmp_path, {}, WITHOUT_ARCHIVE | {"A": "b"}) as (conf, env):
         assert conf == local_mode.CONF
         assert env["A"] == "b"
         assert env["SPARK_LOCAL_DIRS"] == str(tmp_path)
         assert f"-Djava.io.tmpdir={tmp_path}" in env["SPARK_SUBMIT_OPTS"]
 
 
-def test_what_the_user_has_set_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=4 -XX:+UseG1GC")
-    with local_mode.settings(tmp_path, {"spark.local.dir": "/disk", "spark.ui.enabled": "true"}, {}) as (conf, env):
+def test_what_the_user_has_set_wins(tmp_path: Path) -> None:
+    own = WITHOUT_ARCHIVE | {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=4 -XX:+UseG1GC"}
+    with local_mode.settings(tmp_path, {"spark.local.dir": "/disk", "spark.ui.enabled": "true"}, own) as (conf, env):
         assert conf["spark.ui.enabled"] == "true"
         assert "SPARK_LOCAL_DIRS" not in env
         options = env["SPARK_SUBMIT_OPTS"].split()
         assert options.index("-XX:TieredStopAtLevel=4") > options.index("-XX:TieredStopAtLevel=1")
         assert local_mode.COLLECTOR not in options  # a JVM with two collectors does not start
-    with local_mode.settings(tmp_path, {"spark.driver.extraJavaOptions": "-XX:+UseZGC"}, {}) as (_, env):
+    with local_mode.settings(tmp_path, {"spark.driver.extraJavaOptions": "-XX:+UseZGC"}, WITHOUT_ARCHIVE) as (_, env):
         assert local_mode.COLLECTOR not in env["SPARK_SUBMIT_OPTS"]
 
 
@@ -46,5 +41,5 @@ def test_what_the_user_has_set_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_a_fork_is_asked_for_where_it_can_be_the_daemon(tmp_path: Path, conf: dict[str, str], is_named: bool) -> None:
-    with local_mode.settings(tmp_path, conf, {}) as (_, env):
+    with local_mode.settings(tmp_path, conf, WITHOUT_ARCHIVE) as (_, env):
         assert ("FLOE_DAEMON_SOCKET" in env) is is_named

@@ -65,5 +65,4 @@ def test_folder_of_a_local_job_has_the_modules(files: tuple[dict[str, str], str]
 def test_spark_job_finds_the_folder_first(tmp_path: Path) -> None:
     write = WriteFilesOperator(task_id="write", connector=Lake(tmp_path).connector())
     write._prepare(tmp_path / "order.json", {}, "/own:")
-    assert write.env_vars is not None
-    assert write.env_vars["PYTHONPATH"] == f"/own:{code_archive.python_path()}"
+    assert write._environment["PYTHONPATH"] == f"/own:{code_archive.python_path()}"
