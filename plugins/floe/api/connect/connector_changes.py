@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
@@ -17,13 +17,15 @@ from sqlalchemy.orm import Session
 
 from floe.api.connect import audit_log, connector_rows
 from floe.api.connect.answers import ConnectError
+from floe.api.connect.check_queue import CHECKS
 from floe.api.connect.connector_rows import Row
 from floe.api.connect.known_connectors import FOLDER, KnownConnector, known_connectors
 from floe.api.connect.parse_request import request_parsing
 from floe.api.dag_states import SINK, TAG
 from floe.config import ConfigError
+from floe.config.limits import check_count
 from floe.config.names import REPLAY_SUFFIX
-from floe.config.secrets.mask import Mask
+from floe.config.secrets.quoted_secrets import without_secrets
 from floe.config.stored.connector_file import groups_of, parsed
 from floe.config.stored.operator_lists import secret_reference
 from floe.config.stored.stored_connector import STOPPED, StoredConnector, secrets_from_text
@@ -119,9 +121,11 @@ def _checked(before: StoredConnector, name: str, config: Mapping[str, str], *, i
     """Return what is to be stored, if its values are those of a connector that may be made here."""
     groups = groups_of(FOLDER.files())
     try:
-        stored = StoredConnector.of(name, {**config, "name": name}, before, is_paused)
-        parsed(StoredConnector(name, stored.values), os.environ, groups)
-        parsed(stored, os.environ, groups)
+        check_count(len(config))
+        with CHECKS.turn():
+            stored = StoredConnector.of(name, {**config, "name": name}, before, is_paused)
+            parsed(StoredConnector(name, stored.values), os.environ, groups)
+            parsed(stored, os.environ, groups)
     except ConfigError as error:
         raise invalid(error.first_problems(), config, before.secrets) from None
     return stored
@@ -129,10 +133,10 @@ def _checked(before: StoredConnector, name: str, config: Mapping[str, str], *, i
 
 def invalid(problems: tuple[str, ...], *settings: Mapping[str, str]) -> ConnectError:
     """Answer about a configuration with errors, as Connect does, without the secrets among settings."""
-    mask = Mask()
+    shown: Collection[str] = problems
     for some in settings:
-        mask.learn(some)
-    listed = mask.hide("".join(f"\n{problem}" for problem in problems))
+        shown = without_secrets(some, shown)
+    listed = "".join(f"\n{problem}" for problem in shown)
     msg = (
         f"Connector configuration is invalid and contains the following {len(problems)} error(s):{listed}\n"
         "You can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`"
