@@ -147,3 +147,11 @@ def test_answer_ends_with_the_number_of_keys(site: Site) -> None:
 def test_body_of_a_check_is_bounded(site: Site) -> None:
     answer = site.client(BASE).put(PATH, json={**CONFIG, "topics": "x" * MAX_CHECKED_BYTES})
     assert (answer.status_code, str(MAX_CHECKED_BYTES) in answer.json()["message"]) == (413, True)
+
+
+@pytest.mark.parametrize("unit", ["password=", "basic ", "a:b@", "eyJa.", "?a=", "http://u:p@", "${", "=", "a ", "\\"])
+@pytest.mark.parametrize("key", ["topics", "iceberg.catalog.password", "consumer.override.sasl.jaas.config"])
+def test_check_takes_time_as_long_as_a_value(site: Site, key: str, unit: str) -> None:
+    began = time.process_time()
+    answer = site.client(BASE).put(PATH, json={**CONFIG, "name": "one", key: unit * (240_000 // len(unit))})
+    assert (answer.status_code, time.process_time() - began < MAX_CPU_SECONDS) == (200, True)
