@@ -4,6 +4,7 @@ from typing import Final
 
 from floe.config.keys.key import Kind, no_effect, refused, supported
 from floe.config.keys.key_class import KeyClass
+from floe.config.keys.loaded_code import CLIENT, TRANSFORM
 from floe.config.libraries.client_settings import LIVE_CLIENT_SETTINGS
 
 _TRANSFORM_OPTIONS: Final = ("*.field_name", "*.nested", "*.external_field", "*.include_key", "*.include_headers")
@@ -63,6 +64,7 @@ CONNECT: Final = (
         "Client settings of the consumers that read the topics.",
         key_class=KeyClass.LIVE,
         members=LIVE_CLIENT_SETTINGS,
+        code=CLIENT,
     ),
     supported(
         "errors.tolerance",
@@ -141,6 +143,7 @@ CONNECT: Final = (
         "Their settings: `transforms.<name>.type`, what that type has, `predicate`, `negate`.",
         key_class=KeyClass.REPLAY,
         members=_TRANSFORM_OPTIONS,
+        code=TRANSFORM,
     ),
     supported("predicates", Kind.LIST, None, "Names of the conditions that transforms may have."),
     supported("predicates.*", Kind.MAP, None, "Their settings: `predicates.<name>.type` and what that type has."),

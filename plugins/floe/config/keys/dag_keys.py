@@ -6,6 +6,7 @@ They count when the connector file is parsed, so no run can set them.
 from typing import Final
 
 from floe.config.keys.key import Kind, supported
+from floe.config.keys.loaded_code import IN_PYTHON
 
 DAG: Final = (
     supported(
@@ -79,11 +80,13 @@ DAG: Final = (
         None,
         "Called once for each run of both DAGs that fails, and when a table is late: `python:package.module.attribute`, a "
         "function that takes Airflow's context or a notifier, of a module of FLOE_CALLBACK_MODULES.",
+        code=IN_PYTHON,
     ),
     supported(
         "floe.dag.on-success-callback",
         Kind.STRING,
         None,
         "Called once for each run of both DAGs that succeeds, likewise.",
+        code=IN_PYTHON,
     ),
 )

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 
 from floe.config.keys.key_class import KeyClass
+from floe.config.keys.loaded_code import LoadedCode
 
 
 class Kind(enum.Enum):
@@ -37,7 +38,8 @@ class Key:
 
     ``name`` is the key itself or a pattern: ``<table>`` means a table's full name, a trailing ``*`` any rest.
     ``alias_of`` names the pattern whose meaning this spelling has. ``key_class`` says which runs may set it. For a pattern
-    with ``members`` (globs of its rest) it applies to those only; all others are of class ``file``.
+    with ``members`` (globs of its rest) it applies to those only; all others are of class ``file``. ``code``: which of the
+    keys name code that would be loaded.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Key:
     alias_of: str | None = None
     key_class: KeyClass = KeyClass.FILE
     members: tuple[str, ...] = ()
+    code: LoadedCode | None = None
 
     @cached_property
     def is_pattern(self) -> bool:
@@ -76,6 +79,10 @@ class Key:
             return KeyClass.FILE
         return self.key_class
 
+    def names_code(self, key: str, value: str | None = None) -> bool:
+        """Whether ``key``, which matches this row, names code by its value; for None, whether some value of it does."""
+        return self.code is not None and self.code.names(key.removeprefix(self.prefix), value)
+
     @cached_property
     def suffix(self) -> str:
         """The text behind ``<table>``; empty for a trailing ``*``."""
@@ -97,9 +104,12 @@ def supported(
     alias_of: str | None = None,
     key_class: KeyClass = KeyClass.FILE,
     members: tuple[str, ...] = (),
+    code: LoadedCode | None = None,
 ) -> Key:
     """Make the row of a supported key."""
-    return Key(name, kind, default, doc, minimum=minimum, alias_of=alias_of, key_class=key_class, members=members)
+    return Key(
+        name, kind, default, doc, minimum=minimum, alias_of=alias_of, key_class=key_class, members=members, code=code
+    )
 
 
 def no_effect(name: str, kind: Kind, default: str | None, doc: str, *, minimum: int | None = None) -> Key:

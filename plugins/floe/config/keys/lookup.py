@@ -38,6 +38,12 @@ def find(key: str) -> Key | None:
     return _ALL_OF_FAMILY.get(family) if rest else None
 
 
+def names_code(key: str, value: str | None = None) -> bool:
+    """Whether a key names code that would be loaded, by its value; for None, whether some value of it does."""
+    entry = find(key)
+    return entry is not None and entry.names_code(key, value)
+
+
 def canonical(key: str) -> str:
     """Spell ``key`` as its alias' target does, so that two spellings of one setting are equal."""
     return canonical_of(find(key), key)

@@ -4,6 +4,7 @@ from typing import Final
 
 from floe.config.keys.key import Kind, no_effect, refused, supported
 from floe.config.keys.key_class import KeyClass
+from floe.config.keys.loaded_code import CATALOG, CLIENT, TABLE
 from floe.config.libraries.client_settings import LIVE_CLIENT_SETTINGS
 from floe.config.libraries.table_property_names import LIVE_WRITE_PROPERTIES
 
@@ -24,6 +25,7 @@ SINK: Final = (
         Kind.MAP,
         None,
         "Properties of a table that floe creates, over [its own](#properties-of-created-tables).",
+        code=TABLE,
     ),
     supported(
         "iceberg.tables.evolve-schema-enabled",
@@ -39,6 +41,7 @@ SINK: Final = (
         "Writer properties, over those of the table.",
         key_class=KeyClass.LIVE,
         members=LIVE_WRITE_PROPERTIES,
+        code=TABLE,
     ),
     supported(
         "iceberg.table.write-props.*",
@@ -48,6 +51,7 @@ SINK: Final = (
         alias_of="iceberg.tables.write-props.*",
         key_class=KeyClass.LIVE,
         members=LIVE_WRITE_PROPERTIES,
+        code=TABLE,
     ),
     supported(
         "iceberg.tables.default-partition-by",
@@ -71,7 +75,11 @@ SINK: Final = (
         "Type of the catalog, unless iceberg.catalog.catalog-impl has Java's class. Required.",
     ),
     supported(
-        "iceberg.catalog.*", Kind.MAP, None, "Properties of the catalog, as Java's catalogs have them, or PyIceberg."
+        "iceberg.catalog.*",
+        Kind.MAP,
+        None,
+        "Properties of the catalog, as Java's catalogs have them, or PyIceberg.",
+        code=CATALOG,
     ),
     supported(
         "iceberg.hadoop.*",
@@ -86,6 +94,7 @@ SINK: Final = (
         "Client settings for the control topic, over the connection's.",
         key_class=KeyClass.LIVE,
         members=LIVE_CLIENT_SETTINGS,
+        code=CLIENT,
     ),
     supported("iceberg.control.topic", Kind.STRING, "control-iceberg", "The control topic."),
     supported(

@@ -5,13 +5,12 @@ end means any rest. Keys that name code are never allowed, nor are secrets and t
 """
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from floe.config.keys.key import Status
 from floe.config.keys.key_class import KeyClass
-from floe.config.keys.lookup import canonical, find, nearest
+from floe.config.keys.lookup import canonical, find, names_code, nearest
 from floe.config.keys.table import KEYS
 from floe.config.keys.values import parse_list
 from floe.config.secrets.detection import is_reference, is_secret
@@ -23,32 +22,10 @@ if TYPE_CHECKING:
 
 LIFTED_VARIABLE: Final = "FLOE_OVERRIDABLE_KEYS"
 
-_NAMES_CODE: Final = re.compile(
-    r"""
-      (.*[._-])?
-      (impl|class(es)?|jars?|packages|signer|(de)?serializers?|interceptors?|plugins?|providers?|reporters|engine|cmd|jaas|auth)
-      ([._-].*)?
-    | (value|key|header)\.converter(\..*)?
-    | (transforms|predicates)\..*\.type
-    | iceberg\.hadoop.*
-    """,
-    re.IGNORECASE | re.VERBOSE | re.DOTALL,
-)
 _SHAPES_DAG: Final = ("floe.dag.", "floe.schedule")
 _WRITE_PROPS: Final = "iceberg.tables.write-props."
 _SHOWN_CHARACTERS = 200
 _SHOWN = 20
-
-
-def names_code(key: str) -> bool:
-    """Whether the value of ``key`` names code to load and run: a class, a module, a library, a command.
-
-    Java's names count too, which floe only looks up. Keys that some run may set, and keys about tables, never name code.
-    """
-    entry = find(key)
-    if entry is not None and ("<table>" in entry.name or entry.class_of(key) is not KeyClass.FILE):
-        return False
-    return bool(_NAMES_CODE.fullmatch(key))
 
 
 def class_of(key: str) -> KeyClass:
@@ -57,9 +34,9 @@ def class_of(key: str) -> KeyClass:
     return KeyClass.FILE if entry is None else entry.class_of(key)
 
 
-def is_lifted(key: str) -> bool:
-    """Whether the operator allows runs to set ``key`` although its class does not."""
-    if names_code(key) or key == "name" or is_secret(key) or key.startswith(_SHAPES_DAG):
+def is_lifted(key: str, value: str | None = None) -> bool:
+    """Whether the operator allows runs to set ``key`` to ``value``, or to any, although its class does not."""
+    if names_code(key, value) or key == "name" or is_secret(key) or key.startswith(_SHAPES_DAG):
         return False
     lifted = parse_list(os.environ.get(LIFTED_VARIABLE, ""))
     return any(_covers(one, spelling) for one in lifted for spelling in {key, canonical(key)})
@@ -89,15 +66,15 @@ def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
     key_class = class_of(key)
     if allowed.permits(key_class):
         return _value_problem(key, value)
-    if is_lifted(key):
+    if is_lifted(key, value):
         return None
-    if names_code(key):
+    if key.startswith(_SHAPES_DAG):
+        return f"{shown} is of class file and shapes the DAG: no run may set it. Set it in the connector file"
+    if names_code(key, value):
         return (
             f"{shown} is of class file and names code: no run may set it, and {LIFTED_VARIABLE} does not lift it. Code is "
             "named by the operator's environment only, such as PYICEBERG_CATALOG__<NAME>__PY_IO_IMPL"
         )
-    if key.startswith(_SHAPES_DAG):
-        return f"{shown} is of class file and shapes the DAG: no run may set it. Set it in the connector file"
     if key_class is KeyClass.REPLAY:
         return (
             f"{shown} is of class replay: a run of this DAG may not set it. Trigger the connector's replay DAG, or set it in "

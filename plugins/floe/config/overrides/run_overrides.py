@@ -10,11 +10,11 @@ from dataclasses import replace
 from floe.config.connector import SPARK_CONN_ID, Connector
 from floe.config.exceptions import ConfigError, OverrideRefused
 from floe.config.keys.key_class import KeyClass
-from floe.config.keys.lookup import canonical
+from floe.config.keys.lookup import canonical, names_code
 from floe.config.keys.values import parse_list
 from floe.config.overrides.frozen_config import restore_config
 from floe.config.overrides.narrowing import narrowed_topics, widened_branches, widened_tables, widened_topics
-from floe.config.overrides.run_keys import class_of, is_lifted, key_problems, names_code
+from floe.config.overrides.run_keys import class_of, is_lifted, key_problems
 from floe.config.parser import parse_connector
 from floe.config.properties import Properties, flatten
 from floe.config.secrets.detection import shown

@@ -26,8 +26,13 @@ _SECRET_KEY = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_NO_SECRETS = ("basic.auth.credentials.source", "bearer.auth.credentials.source", "auth.service.token.endpoint")
-"""Keys of schema registries that look like those of secrets: which kind of credentials there is, and an address."""
+_NO_SECRETS = (
+    "basic.auth.credentials.source",
+    "bearer.auth.credentials.source",
+    *("token.endpoint", "token.endpoint.url", "token-endpoint", "token-endpoint-url", "token-endpoint-uri"),
+    *("client.credentials-provider", "fs.s3a.aws.credentials.provider"),
+)
+"""Keys that look like those of secrets: which kind of credentials there is, addresses, the names of Java's classes."""
 _IN_SECRET_KEYS = (
     *(
         "pass",

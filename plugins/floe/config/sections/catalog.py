@@ -8,6 +8,7 @@ from floe.config.catalogs.base import PREFIX, CatalogKey, CatalogType, KeyStatus
 from floe.config.catalogs.hadoop_keys import HADOOP, hadoop_problems, hadoop_properties, hadoop_warnings
 from floe.config.catalogs.registry import TYPES, type_named, type_names, type_of_class
 from floe.config.catalogs.stores import STORE_KEYS, store_problems, store_values, store_warnings, warehouse_problems
+from floe.config.keys.loaded_code import CATALOG as CODE
 from floe.config.keys.name_set import NameSet
 from floe.config.keys.reader import Settings
 from floe.config.libraries.library_settings import CATALOG, CATALOG_NAMES, unknown_settings
@@ -17,7 +18,7 @@ from floe.config.properties import Properties
 TYPE: Final = f"{PREFIX}type"
 IMPLEMENTATION: Final = f"{PREFIX}catalog-impl"
 
-_CODE: Final = ("py-io-impl", "s3.retry-strategy-impl", "auth")
+_CATALOG_CLASS: Final = "py-catalog-impl"
 _ICEBERGS: Final = "org.apache.iceberg."
 _SIGNERS: Final = ("S3V4RestSigner",)
 _SHOWN_CHARACTERS: Final = 200
@@ -82,7 +83,7 @@ def _table(kind: CatalogType | None) -> KeyTable:
 
 
 def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[str, CatalogKey]) -> Iterator[str]:
-    code = [key for key in given if (key in _CODE or key.startswith("auth.")) and key not in rows]
+    code = [key for key, value in given.items() if CODE.names(key, value) and key not in (*rows, _CATALOG_CLASS)]
     for key in code:
         yield (
             f"{PREFIX}{key} names code: only the operator's environment does. Remove it, or set "
@@ -91,7 +92,7 @@ def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[
     for key, row in rows.items():
         if row.status is KeyStatus.REFUSED:
             yield f"{PREFIX}{key[:_SHOWN_CHARACTERS]} is refused: {row.note}"
-    elsewhere = {*code, *rows, "catalog-impl", "py-catalog-impl"}
+    elsewhere = {*code, *rows, "catalog-impl", _CATALOG_CLASS}
     yield from _unknown(kind, [key for key in given if key not in elsewhere and key not in CATALOG_NAMES])
     if given.get("s3.signer", _SIGNERS[0]) not in _SIGNERS:
         yield f"{PREFIX}s3.signer {given['s3.signer'][:100]!r}: PyIceberg has {_SIGNERS[0]} only, set that"
@@ -117,9 +118,9 @@ def _unknown(kind: CatalogType | None, keys: Sequence[str]) -> Iterator[str]:
 
 def _read_type(settings: Settings, given: Mapping[str, str]) -> CatalogType | None:
     """Return the type that ``type`` or ``catalog-impl`` names; None, with a problem, for one that is not supported."""
-    if "py-catalog-impl" in given:
+    if _CATALOG_CLASS in given:
         settings.problems.append(
-            f"{PREFIX}py-catalog-impl is not supported: catalogs of your own classes are not built. Set {TYPE} to "
+            f"{PREFIX}{_CATALOG_CLASS} is not supported: catalogs of your own classes are not built. Set {TYPE} to "
             f"{type_names()}"
         )
         if "type" not in given and "catalog-impl" not in given:

@@ -1,15 +1,14 @@
 """Kafka client settings in a connector: those that floe owns, and those that run foreign code.
 
 The client is librdkafka. Java's settings are translated, others that it does not know are refused with the nearest known
-name. Background:
-CVE-2023-25194 and CVE-2025-27817 (client settings as a way to run code and read files).
+name.
 """
 
-import re
 from collections.abc import Iterator
 
 from floe.config.kafka.java_names import CODE_OF_LOGIN, WITHOUT_EFFECT
-from floe.config.kafka.translation import TRANSLATED, is_known_code, translate
+from floe.config.kafka.translation import TRANSLATED, translate
+from floe.config.keys.loaded_code import CLIENT
 from floe.config.keys.reader import Settings
 from floe.config.libraries.client_settings import CLIENT_NAMES, unusable_client_values
 from floe.config.libraries.library_settings import unknown_settings
@@ -31,11 +30,6 @@ _OWNED = {
     "acks": ("all", "announcements are sent in transactions"),
     "request.required.acks": ("all", "announcements are sent in transactions"),
 }
-_RUNS_CODE = re.compile(
-    r"plugin\.library\.paths|interceptor\.classes|metric\.reporters|config\.providers(\..*)?|.*\.class(es)?(\..*)?"
-    r"|(key|value)\.(de)?serializer|auto\.include\.jmx\.reporter|security\.providers"
-    r"|ssl\.(engine\..*|providers)|sasl\.kerberos\.kinit\.cmd"
-)
 _NO_EFFECT = {"transaction.timeout.ms": "floe's transactions have 60 s"}
 _IN_CONNECTION = "Put it into the Airflow connection"
 
@@ -64,7 +58,7 @@ def read_consumer_overrides(settings: Settings) -> Properties:
 
 
 def _read_client(settings: Settings, prefix: str, client: dict[str, str]) -> Properties:
-    code = {key for key in client if _RUNS_CODE.fullmatch(key) and not is_known_code(key, client[key])}
+    code = {key for key, value in client.items() if CLIENT.names(key, value)}
     found = translate({key: value for key, value in client.items() if key not in code}, may_refer=True)
     unused = {**found.without_effect, **{key: why for key, why in _NO_EFFECT.items() if key in client}}
     settings.warnings += [f"{prefix}{key} has no effect: {why}" for key, why in unused.items()]

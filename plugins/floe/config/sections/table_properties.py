@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
+from floe.config.keys.loaded_code import TABLE
 from floe.config.keys.name_set import NameSet
 from floe.config.libraries.table_property_names import (
     CHOICES_IN_COMMITS,
@@ -78,7 +79,7 @@ def misplaced(properties: Mapping[str, str]) -> Iterator[str]:
                 f"{name}: a connector does not say where files are, as all its tables would share the folder. Remove it, or "
                 "set it on the table itself"
             )
-        elif name == "py-io-impl" or (name.startswith("write.") and name.endswith(".impl")):
+        elif TABLE.names(name):
             yield f"{name} names code: only the operator's environment does. Remove it"
         elif is_of_store(name):
             yield f"{name}: a table does not say how its store is reached. Set iceberg.catalog.{name}"

@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from floe.config.exceptions import MAX_SHOWN_PROBLEMS
+from floe.config.keys.lookup import names_code
 from floe.config.keys.values import parse_list
-from floe.config.overrides.run_keys import names_code
 from floe.config.providers.reference import providers_in
 from floe.config.providers.resolution import is_late
 from floe.config.secrets.detection import is_reference, is_secret
@@ -39,12 +39,6 @@ _REFUSED_KEY: Final = re.compile(
     r"(^|[._-])(cmd|command|jars?|packages|classpath|keytab|connection[._-]string|configuration[._-]file)([._-]|$)",
     re.IGNORECASE,
 )
-_LOOKED_UP: Final = re.compile(
-    r"connector\.class|(key|value|header)\.converter|(transforms|predicates)\.[^.]+\.type"
-    r"|iceberg\.catalog\.catalog-impl|iceberg\.hadoop\.fs\.s3a\.aws\.credentials\.provider|.*\bsasl\.jaas\.config"
-)
-"""Keys that name code whose names floe only looks up in its own lists."""
-
 _OF_FILES: Final = ("floe.dag.access-control", "floe.dag.pool", "floe.dag.queue", "floe.dag.priority-weight")
 """Keys by which a connector would give its maker more than the right to make it."""
 
@@ -111,10 +105,8 @@ class OperatorLists:
             yield "a connector made by REST may not have this key, as it leads to files or commands of the workers"
         if key.startswith(_OF_FILES):
             yield "rights and places in Airflow are given by connector files only"
-        if value.lower().startswith("python:") and key not in CALLBACKS:  # whose modules the operator lists
-            yield "transforms in Python are for connector files: a connector made by REST names no code"
-        if names_code(key) and not _LOOKED_UP.fullmatch(key):
-            yield "the key names code, which a connector made by REST may not"
+        if names_code(key, value) and key not in CALLBACKS:  # whose modules the operator lists
+            yield "the value names code, which a connector made by REST may not: code is for connector files and operators"
         yield from self._unlisted(key, value)
         if _FREE_KEY.search(key):
             return
@@ -123,7 +115,7 @@ class OperatorLists:
             why = self.hosts.problem(value)
             if why is not None:
                 yield why
-        elif (_PATH_KEY.search(key) and not is_named) or (_PATH.search(value) and "-----BEGIN" not in value):
+        elif (_PATH_KEY.search(key) and not is_named) or ("-----BEGIN" not in value and _is_path(key, value)):
             yield _NO_PATH
 
     def _unlisted(self, key: str, value: str) -> Iterator[str]:
@@ -133,6 +125,11 @@ class OperatorLists:
             if not any(fnmatchcase(one, pattern) for pattern in self.connections):
                 what = "catalog" if key == _CATALOG else "connection"
                 yield f"the {what} {one[:_SHOWN]!r} is not in {CONNECTIONS} of Airflow's environment: ask its operator"
+
+
+def _is_path(key: str, value: str) -> bool:
+    """Whether a value that is no certificate or private key names a file: certificates are given as a text, or by a path."""
+    return key.endswith("certificates") or bool(_PATH.search(value))
 
 
 def secret_reference(name: str, key: str) -> str:

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from floe.config.keys.loaded_code import PYTHON
 from floe.config.properties import Properties
 from floe.config.transforms.allowed_modules import OWN_PACKAGES, AllowedModules
 from floe.config.transforms.options import TransformOptions
 from floe.config.transforms.python_source import PythonSource, SourceProblem, source_of, version_of
 
-PREFIX: Final = "python:"
+PREFIX: Final = PYTHON
 MAX_PATH: Final = 500
 
 Code = Mapping[str, tuple[int, str]]

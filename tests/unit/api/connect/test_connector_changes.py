@@ -11,6 +11,8 @@ from floe.api.connect import connector_rows
 from floe.config.stored.operator_lists import secret_reference
 from floe.config.stored.stored_connector import CONNECTOR, SECRETS
 from tests.support.api.site import BUNDLE, Site
+from tests.support.rest.connect_calls import PLUGIN
+from tests.support.rest.connectors import CONNECTORS, connector_of
 from tests.support.rest.floe_worker import BASE, CONFIG
 
 TOKEN = "iceberg.catalog.token"
@@ -51,6 +53,35 @@ def test_reference_that_is_sent_back_keeps_the_secret(one: Site, method: str) ->
     answer = client.request(method, "/connectors/one/config", json=config)
     assert (answer.status_code, answer.json()["config"]["tasks.max"]) == (200, "3")
     assert json.loads(one.variable(SECRETS + "one") or "") == {TOKEN: SECRET}
+
+
+@pytest.mark.parametrize("name", CONNECTORS)
+def test_connector_as_people_write_it_is_made_and_validated(
+    site: Site, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("FLOE_REST_HOSTS", "*.example,s3://lake")
+    client, config = site.client(BASE), connector_of(name)
+    path = "/connector-plugins/org.apache.iceberg.connect.IcebergSinkConnector/config/validate"
+    found = client.put(path, json={**config, "name": "one", "connector.class": PLUGIN}).json()
+    assert [one["value"]["errors"] for one in found["configs"] if one["value"]["errors"]] == []
+    answer = client.post("/connectors", json={"name": "one", "config": config})
+    assert (answer.status_code, answer.json()["config"].keys()) == (201, {**config, "name": ""}.keys())
+    sent_back = client.put("/connectors/one/config", json=answer.json()["config"])
+    assert (sent_back.status_code, sent_back.json()) == (200, answer.json())
+
+
+def test_registry_is_taken_by_its_host(site: Site) -> None:
+    key = "value.converter.schema.registry.url"
+    config = {**CONFIG, "value.converter": "io.confluent.connect.avro.AvroConverter"}
+    del config["value.converter.schemas.enable"]
+    other = site.client(BASE).put("/connectors/one/config", json={**config, key: "http://evil.example:8181"})
+    assert (other.status_code, other.json()["message"].splitlines()[1]) == (
+        400,
+        f"{key} 'http://evil.example:8181': 'http://evil.example:8181' is not in FLOE_REST_HOSTS of Airflow's "
+        "environment: the operator adds it there",
+    )
+    listed = site.client(BASE).put("/connectors/one/config", json={**config, key: "http://catalog.example:8181"})
+    assert (listed.status_code, listed.json()["config"][key]) == (201, "http://catalog.example:8181")
 
 
 def test_secret_that_is_left_out_is_removed(one: Site) -> None:

@@ -4,32 +4,37 @@ import pytest
 
 from floe.config import ConfigError, KeyClass, OverrideRefused, override, restore_config
 from floe.config.keys.key import Status
+from floe.config.keys.lookup import names_code
 from floe.config.keys.table import KEYS
-from floe.config.overrides.run_keys import LIFTED_VARIABLE, class_of, names_code
+from floe.config.overrides.run_keys import LIFTED_VARIABLE, class_of
 from tests.support.overrides import CANARY, FILE, LIVE, REPLAY, TOKEN, TWO
 
 CODE = [
-    "connector.class",
-    "connector.plugin.version",
     "consumer.override.plugin.library.paths",
     "consumer.override.sasl.kerberos.kinit.cmd",
     "consumer.override.ssl.engine.location",
     "iceberg.catalog.auth",
-    "iceberg.catalog.client.credentials-provider",
-    "iceberg.catalog.io-impl",
+    "iceberg.catalog.auth.impl",
     "iceberg.catalog.py-catalog-impl",
     "iceberg.catalog.py-io-impl",
     "iceberg.catalog.s3.retry-strategy-impl",
-    "iceberg.catalog.s3.signer",
     "iceberg.kafka.interceptor.classes",
-    "iceberg.kafka.sasl.jaas.config",
     "iceberg.table.write-props.write.py-location-provider.impl",
     "iceberg.tables.auto-create-props.py-io-impl",
     "iceberg.tables.auto-create-props.write.py-location-provider.impl",
     "iceberg.tables.write-props.write.py-location-provider.impl",
-    "transforms.a.type",
-    "value.converter",
 ]
+
+LOOKED_UP = {
+    "connector.plugin.version": "1.9.2",
+    "header.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "iceberg.catalog.io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+    "iceberg.hadoop.fs.s3a.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+    "iceberg.kafka.sasl.client.callback.handler.class": "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+    "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+}
+"""Names that floe looks up in lists of its own, or that have no effect: keys of class file like others."""
 
 
 FILE_ONLY = [
@@ -94,9 +99,24 @@ def test_each_class_permits_those_before_it():
 @pytest.mark.parametrize("lifted", ["", "*"])
 def test_a_key_that_names_code_is_refused_to_every_run(connector, monkeypatch, key, lifted):
     monkeypatch.setenv(LIFTED_VARIABLE, f"{lifted},{key}")
-    with pytest.raises(OverrideRefused, match=r"names code|secrets do not go") as caught:
+    with pytest.raises(OverrideRefused, match="names code") as caught:
         override(connector(), {key: "builtins.exec"}, REPLAY)
     assert key in str(caught.value)
+
+
+def test_a_transform_in_python_is_refused_to_every_run(connector, monkeypatch):
+    monkeypatch.setenv(LIFTED_VARIABLE, "*,transforms.a.type")
+    with pytest.raises(OverrideRefused, match="names code"):
+        override(connector(), {"transforms": "a", "transforms.a.type": " Python:mine.Transform"}, REPLAY)
+    assert not names_code("transforms.a.static.value", "python:mine.Transform")
+
+
+@pytest.mark.parametrize(("key", "value"), LOOKED_UP.items())
+def test_a_name_that_is_looked_up_is_of_class_file(connector, monkeypatch, key, value):
+    with pytest.raises(OverrideRefused, match="is of class file: no run may set it"):
+        override(connector(), {key: value}, REPLAY)
+    monkeypatch.setenv(LIFTED_VARIABLE, "*")
+    assert override(connector(), {key: value}, REPLAY).properties[key] == value
 
 
 @pytest.mark.parametrize("key", FILE_ONLY)

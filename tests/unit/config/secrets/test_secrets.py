@@ -82,6 +82,12 @@ def test_a_value_that_carries_a_secret_is_one(value):
         ("value.converter.apicurio.auth.service.token.endpoint", "https://login/token"),
         ("value.converter.apicurio.registry.headers.enabled", "true"),
         ("value.converter.schema.registry.ssl.key.location", "/etc/key.pem"),
+        ("iceberg.kafka.sasl.oauthbearer.token.endpoint.url", "https://login/token"),
+        ("iceberg.catalog.authentication.oauth2.token-endpoint", "https://login/token"),
+        (
+            "iceberg.catalog.client.credentials-provider",
+            "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
+        ),
     ],
 )
 def test_a_harmless_setting_is_no_secret(key, value):

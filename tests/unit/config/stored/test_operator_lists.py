@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from floe.config import ConfigError, parse_connector
+from floe.config.stored.connector_file import parsed
 from floe.config.stored.operator_lists import OperatorLists, secret_reference
+from floe.config.stored.stored_connector import StoredConnector
+from tests.support.rest.connectors import CONNECTORS, connector_of
 
 LISTS = OperatorLists.of(
     {
@@ -13,6 +17,8 @@ LISTS = OperatorLists.of(
         "FLOE_REST_CONNECTIONS": "lake_*,demo",
     }
 )
+ENVIRON = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_HOSTS": "*.example,s3://lake", "FLOE_REST_CONNECTIONS": "lake_*"}
+OPEN = OperatorLists.of(ENVIRON)
 
 
 def problem(key: str, value: str) -> str | None:
@@ -74,12 +80,69 @@ def test_file_or_command_is_refused(key: str, value: str) -> None:
         ("transforms.t.type", "python:mine.Transform"),
         ("iceberg.catalog.py-catalog-impl", "os.system"),
         ("iceberg.catalog.py-io-impl", "a.B"),
-        ("iceberg.catalog.s3.signer", "a.B"),
+        ("iceberg.catalog.s3.retry-strategy-impl", "a.B"),
+        ("iceberg.catalog.auth", "a.B"),
+        ("iceberg.catalog.auth.impl", "a.B"),
+        ("iceberg.tables.auto-create-props.py-io-impl", "a.B"),
+        ("iceberg.table.write-props.write.py-location-provider.impl", "a.B"),
+        ("iceberg.kafka.plugin.library.paths", "evil"),
         ("consumer.override.interceptor.classes", "a.B"),
+        ("consumer.override.sasl.login.callback.handler.class", "com.example.Handler"),
     ],
 )
 def test_code_is_refused(key: str, value: str) -> None:
-    assert problem(key, value) is not None
+    assert "names code" in (problem(key, value) or "")
+
+
+@pytest.mark.parametrize(("key", "value"), [setting for one in CONNECTORS.values() for setting in one.items()])
+def test_key_that_names_no_code_is_taken(key: str, value: str) -> None:
+    assert OPEN.problem("one", key, value) is None
+
+
+@pytest.mark.parametrize("name", CONNECTORS)
+def test_connector_as_people_write_it_is_taken_as_from_a_file(name: str) -> None:
+    config = connector_of(name)
+    parse_connector(config, default_name="one")
+    parsed(StoredConnector("one", config), ENVIRON, ())
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("iceberg.catalog.s3.signer", "a.B"),
+        ("iceberg.catalog.io-impl", "a.B"),
+        ("iceberg.catalog.rest.auth.type", "com.example.Manager"),
+        ("iceberg.catalog.client.credentials-provider", "com.example.Provider"),
+        ("iceberg.catalog.catalog-impl", "com.example.Catalog"),
+        ("value.converter", "com.example.Converter"),
+        ("transforms.x.type", "com.example.Transform"),
+        ("connector.class", "com.example.Sink"),
+    ],
+)
+def test_name_of_no_list_is_refused_by_its_value(key: str, value: str) -> None:
+    more = {"transforms": "x"} if key.startswith("transforms.") else {}
+    with pytest.raises(ConfigError) as caught:
+        parsed(StoredConnector("one", {**connector_of("plain"), **more, key: value}), ENVIRON, ())
+    assert value in str(caught.value)
+
+
+def test_registry_of_a_listed_host_is_taken_and_another_is_refused_by_its_host() -> None:
+    for role, name in (
+        ("key", "schema.registry.url"),
+        ("value", "schema.registry.url"),
+        ("value", "apicurio.registry.url"),
+    ):
+        key = f"{role}.converter.{name}"
+        assert LISTS.problem("one", key, "http://catalog.example:8181") is None
+        assert LISTS.problem("one", key, "http://catalog.example:8181,http://evil.example") == (
+            "'http://evil.example' is not in FLOE_REST_HOSTS of Airflow's environment: the operator adds it there"
+        )
+
+
+def test_certificates_are_a_text_and_no_file() -> None:
+    key = "value.converter.apicurio.registry.tls.certificates"
+    assert "names a file" in (problem(key, "ca.pem") or "")
+    assert problem(key, "-----BEGIN CERTIFICATE-----\n/abc\n-----END CERTIFICATE-----") is None
 
 
 @pytest.mark.parametrize(
