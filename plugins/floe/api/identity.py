@@ -32,6 +32,9 @@ SITES = frozenset({"same-origin", "none"})
 MAX_BASIC = 4096
 """Characters of a Basic header."""
 
+MAX_SCHEME = 20
+"""Characters of a scheme that is shown; a longer one may be a token."""
+
 _CHALLENGE = {"WWW-Authenticate": "Bearer"}  # not Basic: a browser would keep the password, and send it by itself
 
 
@@ -41,13 +44,16 @@ async def caller(
 ) -> BaseUser:
     """Return the user who calls; a dependency of all routes.
 
-    Raises HTTPException: 401 without credentials or with wrong ones, 403 for a token that is not valid, or for a call from a
-    foreign page that would change something, 503 where the auth manager fails.
+    Raises HTTPException: 401 without credentials, with wrong ones, and for another scheme than Bearer and Basic, 403 for a
+    token that is not valid, or for a call from a foreign page that would change something, 503 where the auth manager fails.
     """
     refuse_foreign(request)
-    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
+    header = request.headers.get("Authorization")
+    scheme, _, credentials = (header or "").partition(" ")
     if scheme.lower() == "basic":
         return await _user_of(request, credentials)
+    if header is not None and not (scheme.lower() == "bearer" and credentials.strip()):
+        raise _unknown(scheme)  # else the cookie beside it would count, without the header that it needs
     return await get_user(request, None, bearer)
 
 
@@ -103,6 +109,16 @@ def _basic(credentials: str) -> tuple[str, str]:
     if not (name and colon and password):
         raise _wrong()
     return name, password
+
+
+def _unknown(scheme: str) -> HTTPException:
+    """Return the answer to a header that has neither a token nor a name and a password. What it has may be a secret."""
+    shown = repr(scheme) if scheme.isalpha() and len(scheme) <= MAX_SCHEME else "of the header"
+    detail = (
+        f"The scheme {shown} of Authorization is neither Bearer, with a token, nor Basic. Nothing was changed. Send one of "
+        "these, or leave the header out."
+    )
+    return HTTPException(status.HTTP_401_UNAUTHORIZED, detail, _CHALLENGE)
 
 
 def _wrong() -> HTTPException:

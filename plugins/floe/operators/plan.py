@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from floe.config import Connector, KeyClass
+from floe.config.stored.stored_connector import DELETED, RUNNING, STATE, WANTED
 from floe.crash_points import CrashPoint, reach
 from floe.operators import run_log, task_context
 from floe.operators.dags.assets import alias_of, raise_kept
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from floe.status.model import ConnectorStatus
 
 STORE_KEY = "plan"
+
+log = logging.getLogger(__name__)
 
 
 class PlanOperator(BaseOperator):
@@ -67,6 +71,7 @@ class PlanOperator(BaseOperator):
             raise rest_skipped()
         stored = self._frozen(context)
         if stored is None:
+            refuse_to_begin(context)
             if params.get("takeover"):
                 self._take_over(connector, settings)
             plan = draft_plan(connector, settings, most, decisions=decisions, deployment=deployment_key())
@@ -136,6 +141,21 @@ class PlanOperator(BaseOperator):
         status = run_log.look_up(connector, settings) if plan.positions else None
         run_log.say(plan_lines(plan, status))
         return status
+
+
+def refuse_to_begin(context: Context) -> None:
+    """Skip the run of a connector that REST has paused, stopped or deleted: its DAG is paused when no run is active.
+
+    A run that a user triggered goes on, but for that of a connector that is to be deleted.
+    """
+    from airflow.sdk import Variable
+
+    mark = Variable.get(STATE + context["dag"].dag_id, default=None) or ""
+    wanted = str(mark).removeprefix(WANTED)
+    is_scheduled = str(context["dag_run"].run_type) == "scheduled"
+    if wanted != mark and (wanted == DELETED or (wanted != RUNNING and is_scheduled)):
+        log.info("the connector is to be %s, by REST: this run reads nothing, and ends", wanted)
+        raise rest_skipped()
 
 
 def rest_skipped() -> DownstreamTasksSkipped:

@@ -60,14 +60,9 @@ def is_gone(deployment: Deployment, name: str) -> bool:
     return all(dag["dag_id"] != name for dag in found)
 
 
-def test_connector_made_by_rest_runs_and_goes(deployment: Deployment, topic: Callable[..., str]) -> None:
-    source = topic(1)
-    produce(deployment, source, 1, 2, 3)
-    api, rest, name = Api(deployment), deployment.airflow.rest, f"by-rest-{uuid.uuid4().hex[:8]}"
-    table = f"db.t{uuid.uuid4().hex[:8]}"
-    config = {
+def connector_config(name: str, source: str, table: str) -> dict[str, str]:
+    return {
         "connector.class": "org.apache.iceberg.connect.IcebergSinkConnector",
-        "tasks.max": "2",
         "topics": source,
         "iceberg.tables": table,
         "iceberg.tables.auto-create-enabled": "true",
@@ -78,8 +73,94 @@ def test_connector_made_by_rest_runs_and_goes(deployment: Deployment, topic: Cal
         "iceberg.control.commit.interval-ms": "86400000",
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable": "false",
-        SECRET_KEY: SECRET,
     }
+
+
+@dataclass
+class Active:
+    """A connector made by REST, a run of which is active: its ``write`` or ``plan`` has begun."""
+
+    deployment: Deployment
+    name: str
+    table: str
+    run_id: str
+
+    @property
+    def is_paused(self) -> bool:
+        return bool(self.deployment.airflow.rest.call("GET", f"/api/v2/dags/{self.name}")["is_paused"])
+
+    def numbers(self) -> list[int]:
+        catalog = SqlCatalog("iceberg", **rest_lake(self.deployment.connectors.parent))
+        try:
+            found = catalog.load_table(self.table).scan().to_arrow()
+            return [int(number) for number in found.sort_by("id")["id"].to_pylist()]
+        finally:
+            catalog.close()
+
+
+@pytest.fixture
+def active(deployment: Deployment, topic: Callable[..., str]) -> Active:
+    source, name = topic(1), f"by-rest-{uuid.uuid4().hex[:8]}"
+    table, rest = f"db.t{uuid.uuid4().hex[:8]}", deployment.airflow.rest
+    produce(deployment, source, 1, 2, 3)
+    assert Api(deployment)("PUT", f"/connectors/{name}/config", connector_config(name, source, table))[0] == 201
+    rest.wait_for_dag(name, MAX_SECONDS)
+    run_id = rest.wait_for_scheduled_run(name)
+    assert wait_until(lambda: rest.run(name, run_id)["state"] == "running", 60)
+    return Active(deployment, name, table, run_id)
+
+
+@pytest.mark.parametrize(("call", "state"), [("pause", "PAUSED"), ("stop", "STOPPED")])
+def test_run_that_is_active_when_its_connector_is_paused_ends(active: Active, call: str, state: str) -> None:
+    api, rest, name = Api(active.deployment), active.deployment.airflow.rest, active.name
+    assert api("PUT", f"/connectors/{name}/{call}")[0] in (202, 204)
+    assert api("GET", f"/connectors/{name}/status")[1]["connector"]["state"] == state
+    assert rest.wait_for_run(name, active.run_id) == "success"
+    assert (active.is_paused, active.numbers()) == (True, [1, 2, 3])
+    assert api("GET", f"/connectors/{name}/status")[1]["connector"]["state"] == state
+    assert api("DELETE", f"/connectors/{name}")[0] == 204
+    assert api("GET", f"/connectors/{name}")[0] == 404
+
+
+def test_connector_that_is_deleted_goes_when_its_run_has_ended(active: Active) -> None:
+    api, rest, name = Api(active.deployment), active.deployment.airflow.rest, active.name
+    rest.pause(name)  # by Airflow, which schedules nothing of a paused DAG
+    assert api("DELETE", f"/connectors/{name}")[0] == 204
+    assert api("GET", f"/connectors/{name}")[0] == 404
+    status, answer = api("PUT", f"/connectors/{name}/config", {"topics": "x"})
+    assert (status, active.run_id in answer["message"]) == (409, True)
+    assert rest.wait_for_run(name, active.run_id) == "success"
+    assert active.numbers() == [1, 2, 3]
+    assert wait_until(lambda: is_gone(active.deployment, name), 60)
+
+
+def test_connector_that_is_stopped_before_airflow_reads_it_reads_nothing(
+    deployment: Deployment, topic: Callable[..., str]
+) -> None:
+    api, rest, name, source = Api(deployment), deployment.airflow.rest, f"by-rest-{uuid.uuid4().hex[:8]}", topic(1)
+    produce(deployment, source, 1)
+    assert api("PUT", f"/connectors/{name}/config", connector_config(name, source, f"db.{name[-8:]}"))[0] == 201
+    assert api("PUT", f"/connectors/{name}/stop")[0] == 204
+    assert api("GET", f"/connectors/{name}/status")[1]["connector"]["state"] == "STOPPED"
+    rest.wait_for_dag(name, MAX_SECONDS)
+
+    def is_paused() -> bool:
+        return bool(rest.call("GET", f"/api/v2/dags/{name}")["is_paused"])
+
+    # nobody asks the API: the scheduler itself pauses the DAG when its first run ends
+    assert wait_until(is_paused, 60)
+    for run in rest.call("GET", f"/api/v2/dags/{name}/dagRuns")["dag_runs"]:
+        assert "this run reads nothing" in DagRun(deployment, name, run["dag_run_id"]).log("plan")
+    assert api("GET", f"/connectors/{name}/status")[1]["connector"]["state"] == "STOPPED"
+    assert api("DELETE", f"/connectors/{name}")[0] == 204
+
+
+def test_connector_made_by_rest_runs_and_goes(deployment: Deployment, topic: Callable[..., str]) -> None:
+    source = topic(1)
+    produce(deployment, source, 1, 2, 3)
+    api, rest, name = Api(deployment), deployment.airflow.rest, f"by-rest-{uuid.uuid4().hex[:8]}"
+    table = f"db.t{uuid.uuid4().hex[:8]}"
+    config = {**connector_config(name, source, table), "tasks.max": "2", SECRET_KEY: SECRET}
     began = time.monotonic()
     status, info = api("PUT", f"/connectors/{name}/config", config)
     assert (status, info["config"][SECRET_KEY]) == (201, f"${{floe:{name}:{SECRET_KEY}}}")

@@ -49,6 +49,25 @@ def test_no_route_answers_a_wrong_token(server: ApiServer) -> None:
     assert {call: code for call, code in answers.items() if code not in (401, 403)} == {}
 
 
+def test_cookie_beside_another_scheme_is_no_credential(server: ApiServer) -> None:
+    with server.client(None) as client:
+        client.cookies.set("_token", server.token("admin"))
+        for header in ("Digest x", "Negotiate abc", "Bearer", "x"):
+            client.headers["Authorization"] = header
+            answers = {call: client.request(*call).status_code for call in routes()}
+            assert {call: code for call, code in answers.items() if code != 401} == {}
+
+
+def test_base_url_of_connect_needs_no_slash(server: ApiServer) -> None:
+    with server.client(None) as client:
+        refused = client.get("/connect")
+    assert (refused.status_code, refused.headers["content-type"]) == (401, "application/json")
+    with server.client("viewer") as client:
+        plain, with_slash, page = client.get("/connect"), client.get("/connect/"), client.get("/connected")
+    assert (plain.status_code, plain.json()) == (200, with_slash.json())
+    assert (plain.json().keys(), "html" in page.text) == ({"version", "commit", "kafka_cluster_id"}, True)
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_each_role_reads_and_may_do_what_it_may_in_airflow(server: ApiServer, role: str) -> None:
     with server.client(role) as client:

@@ -97,6 +97,21 @@ class Site:
                 XComModel.set("failure", error, dag_id=name, task_id=task, run_id=run_id, session=session)
         return run_id
 
+    def end_run(self, name: str, run_id: str, state: str, *, is_heard: bool = True) -> None:
+        """End a run as the scheduler does: listeners are called in its transaction, unless it dies before (``is_heard``)."""
+        from airflow.models.dagrun import DagRun
+        from airflow.utils.session import create_session
+        from sqlalchemy import select
+
+        from floe.api.connect import run_listener
+
+        with create_session() as session:
+            run = session.scalars(select(DagRun).where(DagRun.dag_id == name, DagRun.run_id == run_id)).one()
+            run._state = state
+            if is_heard:
+                heard = {"success": run_listener.on_dag_run_success, "failed": run_listener.on_dag_run_failed}
+                heard[state](dag_run=run)
+
     def runs(self, name: str) -> list[tuple[str, str, Any]]:
         """Return id, state and conf of the runs of a DAG, the oldest first."""
         from airflow.models.dagrun import DagRun
@@ -135,6 +150,15 @@ class Site:
 
         with create_session() as session:
             return bool(session.scalar(select(DagModel.is_paused).where(DagModel.dag_id == name)))
+
+    def set_paused(self, name: str, *, is_paused: bool) -> None:
+        """Pause or unpause a DAG, as Airflow's page does."""
+        from airflow.models.dag import DagModel
+        from airflow.utils.session import create_session
+        from sqlalchemy import update
+
+        with create_session() as session:
+            session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=is_paused))
 
     def is_stale(self, name: str) -> bool:
         """Whether Airflow takes a DAG for gone."""
@@ -271,11 +295,19 @@ def airflow_site(folder: Path) -> Iterator[Site]:
 
 
 def _mount(app: FastAPI) -> None:
-    """Mount floe's apps where its plugin says."""
+    """Mount floe's apps where its plugin says, before a page that answers all other paths."""
+    from fastapi.responses import HTMLResponse
+
     import floe_plugin
 
     for one in floe_plugin.FloePlugin.fastapi_apps:
         app.mount(one["url_prefix"], one["app"])
+    for one in floe_plugin.FloePlugin.fastapi_root_middlewares:
+        app.add_middleware(one["middleware"])
+
+    @app.get("/{_:path}")
+    def page(_: str) -> HTMLResponse:
+        return HTMLResponse("<html>Airflow</html>")
 
 
 def _add_bundle() -> None:

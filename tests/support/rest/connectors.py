@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+HOSTS: Final = "*.example,*.amazonaws.com,s3://lake"
+IDENTITIES: Final = "lake_*,aws-identity:*"
+"""What the operator lists for all of them: hosts, and connections and identities of the workers."""
+
 _PLAIN: Final = {
     "connector.class": "org.apache.iceberg.connect.IcebergSinkConnector",
     "tasks.max": "2",

@@ -14,6 +14,7 @@ from fastapi import Request
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from floe.api.connect import wanted_states
 from floe.api.connect.answers import ConnectError
 from floe.api.connect.known_connectors import KnownConnector, known_connectors
 from floe.api.identity import READS
@@ -37,20 +38,27 @@ async def no_cookie(request: Request) -> None:
 
 
 def readable_connectors(user: BaseUser, session: Session) -> dict[str, KnownConnector]:
-    """Return the connectors that the user may read."""
+    """Return the connectors that the user may read, but those that were deleted."""
+    wanted_states.settle_now(session)
     known = known_connectors(session)
-    allowed = readable(user, known, session)
+    allowed = readable(user, known, session) - wanted_states.leaving(session)
     return {name: one for name, one in known.items() if name in allowed}
 
 
 def readable_connector(user: BaseUser, session: Session, name: str, unknown: str = "") -> KnownConnector:
-    """Return a connector. Raises ConnectError (404) for one that the user may not read, as for one that does not exist.
+    """Return a connector. Raises ConnectError (404) for one that the user may not read, or that was deleted, as for none.
 
     ``unknown``: the message of that, where it is not the usual one.
     """
+    wanted_states.settle_now(session, name)
     known = known_connectors(session, name).get(name)
+    unknown = unknown or f"Connector {name} not found"
     if known is None or name not in readable(user, [name], session):
-        raise ConnectError(404, unknown or f"Connector {name} not found")
+        raise ConnectError(404, unknown)
+    if name in wanted_states.leaving(session, name):
+        raise ConnectError(
+            404, f"{unknown}: it was deleted, and goes when {wanted_states.awaited(session, name)} has ended"
+        )
     return known
 
 
@@ -98,5 +106,6 @@ def require_new(user: BaseUser, session: Session, name: str) -> None:
     the rights that others have.
     """
     require_change(user, name, "POST")
+    wanted_states.settle_now(session, name)
     if session.scalar(select(DagModel.dag_id).where(DagModel.dag_id == name)) is not None:
         require_dag(user, session, name, "PUT")

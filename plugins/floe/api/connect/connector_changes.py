@@ -9,13 +9,12 @@ from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.models.dag import DagModel, DagTag
-from airflow.models.dagrun import DagRun
 from airflow.sdk import timezone
 from airflow.utils.state import DagRunState
-from sqlalchemy import Table, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from floe.api.connect import audit_log, connector_rows
+from floe.api.connect import audit_log, connector_rows, wanted_states
 from floe.api.connect.answers import ConnectError
 from floe.api.connect.check_queue import CHECKS
 from floe.api.connect.connector_rows import Row
@@ -29,19 +28,19 @@ from floe.config.secrets.quoted_secrets import without_secrets
 from floe.config.stored.budget import Use
 from floe.config.stored.connector_file import groups_of, parsed, place_of
 from floe.config.stored.operator_lists import secret_reference
-from floe.config.stored.stored_connector import STOPPED, StoredConnector, secrets_from_text
+from floe.config.stored.stored_connector import DELETED, PAUSED, RUNNING, STOPPED, StoredConnector, secrets_from_text
 
-INITIAL: Final = ("RUNNING", "PAUSED", STOPPED)
+INITIAL: Final = (RUNNING, PAUSED, STOPPED)
 
 
 def create(
-    session: Session, user: BaseUser, name: str, config: Mapping[str, str], initial_state: str = "RUNNING"
+    session: Session, user: BaseUser, name: str, config: Mapping[str, str], initial_state: str = RUNNING
 ) -> None:
     """Make a connector. Raises ConnectError: 400 with all problems, 409 where there is one of this name."""
     _require_free(session, name)
     _require_no_dag(session, name)
     begun = StoredConnector(name, {}, made=timezone.utcnow())
-    stored = _checked(session, begun, name, config, is_paused=initial_state != "RUNNING")
+    stored = _checked(session, begun, name, config, is_paused=initial_state != RUNNING)
     connector_rows.create(session, stored)
     connector_rows.set_mark(session, name, STOPPED if initial_state == STOPPED else None)
     # a DAG of this name may be there from before
@@ -72,37 +71,29 @@ def replace(session: Session, user: BaseUser, known: KnownConnector, config: Map
 
 
 def delete(session: Session, user: BaseUser, known: KnownConnector) -> None:
-    """Remove a connector that REST made; the history of its DAG stays.
+    """Remove a connector that REST made; the history of its DAG stays. It is unknown from here on.
 
-    Raises ConnectError (409) while a run is active, a replay too.
+    A run that is active, a replay too, goes on to its end with the configuration, which is removed then.
     """
-    row = _require_rest(known)
-    name = known.name
-    dags = (name, name + REPLAY_SUFFIX)
-    running = select(DagRun.dag_id, DagRun.run_id).where(DagRun.dag_id.in_(dags), DagRun.state == DagRunState.RUNNING)
-    if (run := session.execute(running.limit(1)).first()) is not None:
-        msg = (
-            f"Cannot complete request because of a conflicting operation: run {run.run_id!r} of the DAG {run.dag_id} is "
-            f"active. Nothing was deleted. Send PUT /connectors/{name}/stop, and delete it when the run has ended."
-        )
-        raise ConnectError(409, msg)
-    connector_rows.remove(session, name, row)
-    # Airflow itself takes two minutes to see that a DAG is gone
-    session.execute(update(DagModel).where(DagModel.dag_id.in_(dags)).values(is_stale=True))
-    session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=True))
-    runs: Table = DagRun.__table__
-    queued = (runs.c.dag_id.in_(dags), runs.c.state == DagRunState.QUEUED)
-    session.execute(update(runs).where(*queued).values(state=DagRunState.FAILED))
-    audit_log.record(session, user, "delete", name)
+    connector_rows.hold(session, known.name, _require_rest(known))
+    wanted_states.end_runs(session, known.name, DagRunState.QUEUED)
+    wanted_states.want(session, known.name, DELETED)
+    audit_log.record(session, user, "delete", known.name)
     session.commit()
     request_parsing()
 
 
 def _require_free(session: Session, name: str) -> None:
     """Raise ConnectError (409) where there is a connector of the name, also one that the caller may not read."""
-    if name in known_connectors(session, name):
-        msg = f"Connector {name} already exists"
-        raise ConnectError(409, msg)
+    if name not in known_connectors(session, name):
+        return
+    msg = f"Connector {name} already exists"
+    if name in wanted_states.leaving(session, name):
+        msg = (
+            "Cannot complete request because of a conflicting operation: a connector of this name was deleted, and goes "
+            f"when {wanted_states.awaited(session, name)} has ended. Nothing was changed. Send the request again then."
+        )
+    raise ConnectError(409, msg)
 
 
 def _require_no_dag(session: Session, name: str) -> None:

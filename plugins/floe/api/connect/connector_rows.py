@@ -43,16 +43,30 @@ def secrets_text(session: Session, name: str) -> str:
     return "" if row is None else row.text
 
 
-def marks(session: Session, name: str | None = None) -> dict[str, str]:
+def marks(session: Session, name: str | None = None) -> dict[str, Row]:
     """Return the states that were set by REST, by connector."""
-    return {key.removeprefix(STATE): row.text for key, row in _rows(session, STATE, name).items()}
+    return {key.removeprefix(STATE): row for key, row in _rows(session, STATE, name).items()}
 
 
 def set_mark(session: Session, name: str, text: str | None) -> None:
-    """Keep a state, or none."""
+    """Keep a state, or none. Raises ConnectError where another request does so at the same time."""
     session.execute(delete(_TABLE).where(_TABLE.c.key == STATE + name))
     if text is not None:
-        session.execute(insert(_TABLE).values(**_values(STATE + name, text)))
+        try:
+            session.execute(insert(_TABLE).values(**_values(STATE + name, text)))
+        except IntegrityError as error:
+            session.rollback()
+            raise _conflict(name) from error
+
+
+def change_mark(session: Session, name: str, before: Row, text: str | None) -> bool:
+    """Keep another state, or none, if it is still as it was read; return whether it was."""
+    same = (_TABLE.c.key == STATE + name, _TABLE.c.val == before.stored)
+    if text is None:
+        done: Any = session.execute(delete(_TABLE).where(*same))
+    else:
+        done = session.execute(update(_TABLE).where(*same).values(**_values(STATE + name, text)))
+    return bool(done.rowcount == 1)
 
 
 def create(session: Session, stored: StoredConnector) -> None:
@@ -74,10 +88,15 @@ def replace(session: Session, stored: StoredConnector, before: Row) -> None:
     _set_secrets(session, stored.name, stored.secrets)
 
 
-def remove(session: Session, name: str, before: Row) -> None:
-    """Remove a connector with its secrets and its state, if it is still as it was read. Raises ConnectError."""
-    _require_one(session, session.execute(delete(_TABLE).where(*_same(name, before))), name)
-    session.execute(delete(_TABLE).where(_TABLE.c.key.in_([SECRETS + name, STATE + name])))
+def hold(session: Session, name: str, before: Row) -> None:
+    """Lock a connector until the end of the transaction, if it is still as it was read. Raises ConnectError."""
+    same = update(_TABLE).where(*_same(name, before)).values(val=before.stored)
+    _require_one(session, session.execute(same), name)
+
+
+def remove(session: Session, name: str) -> None:
+    """Remove a connector with its secrets and its state."""
+    session.execute(delete(_TABLE).where(_TABLE.c.key.in_([CONNECTOR + name, SECRETS + name, STATE + name])))
 
 
 def _same(name: str, before: Row) -> tuple[Any, Any]:
@@ -87,11 +106,15 @@ def _same(name: str, before: Row) -> tuple[Any, Any]:
 def _require_one(session: Session, done: Any, name: str) -> None:
     if done.rowcount != 1:
         session.rollback()
-        msg = (
-            f"Cannot complete request because of a conflicting operation: the connector {name} was changed at the same "
-            "time. Nothing was changed by this request; send it again."
-        )
-        raise ConnectError(409, msg)
+        raise _conflict(name)
+
+
+def _conflict(name: str) -> ConnectError:
+    msg = (
+        f"Cannot complete request because of a conflicting operation: the connector {name} was changed at the same "
+        "time. Nothing was changed by this request; send it again."
+    )
+    return ConnectError(409, msg)
 
 
 def _set_secrets(session: Session, name: str, secrets: Mapping[str, str]) -> None:

@@ -17,10 +17,8 @@ from floe.api.connect.known_connectors import KnownConnector
 from floe.api.dag_states import DagState, RunState, dag_states, last_runs
 from floe.api.failures import failures
 from floe.config.secrets.mask import clip
-from floe.config.stored.stored_connector import STOPPED
+from floe.config.stored.stored_connector import PAUSED, RUNNING, STOPPED, WANTED
 
-PAUSED: Final = "PAUSED"
-RUNNING: Final = "RUNNING"
 FAILED: Final = "FAILED"
 UNASSIGNED: Final = "UNASSIGNED"
 TYPE: Final = "sink"
@@ -35,6 +33,7 @@ class States:
     dags: Mapping[str, DagState]
     runs: Mapping[str, RunState]
     marks: Mapping[str, str]
+    """What REST set, or wants."""
     traces: Mapping[str, str] = field(default_factory=dict)
     """Of the last runs that failed, by connector."""
 
@@ -45,7 +44,8 @@ class States:
         dags = {name: dag for name, dag in dag_states(session, only).items() if name in names}
         runs = last_runs(session, dags)
         failed = {name: run.run_id for name, run in runs.items() if run.state == "failed"}
-        return cls(dags, runs, marks(session, only), traces(session, failed))
+        found = {name: row.text for name, row in marks(session, only).items()}
+        return cls(dags, runs, found, traces(session, failed))
 
     def of(self, known: KnownConnector) -> tuple[str, str | None, str, str | None]:
         """Return the state of a connector, its trace, the state of its tasks, and theirs."""
@@ -53,10 +53,14 @@ class States:
         if known.connector is None:
             problems = () if known.file.error is None else known.file.error.first_problems()
             return FAILED, clip("\n".join(problems), _SHOWN), FAILED, None
-        if dag is None:
+        mark = self.marks.get(known.name, "")
+        if (wanted := mark.removeprefix(WANTED)) != mark and wanted in (PAUSED, STOPPED):
+            return wanted, None, wanted, None
+        is_paused = known.file.is_paused is True if dag is None else dag.is_paused
+        if dag is None and (not is_paused or mark == WANTED + RUNNING):
             return UNASSIGNED, None, UNASSIGNED, None
-        if dag.is_paused:
-            state = STOPPED if self.marks.get(known.name) == STOPPED else PAUSED
+        if is_paused and mark != WANTED + RUNNING:
+            state = STOPPED if mark == STOPPED else PAUSED
             return state, None, state, None
         if (run := self.failed_run(known)) is not None:
             return RUNNING, None, FAILED, self.traces.get(known.name, _failure(known.name, run.run_id))
@@ -76,9 +80,12 @@ class States:
         return self.of(known)[0] == STOPPED
 
 
-def tasks_of(known: KnownConnector, state: str) -> int:
-    """Return how many tasks Connect would have: as many as tasks.max, none of a connector that is stopped or broken."""
-    is_idle = state == STOPPED or (state == UNASSIGNED and known.file.is_paused is True)
+def tasks_of(known: KnownConnector, states: States) -> int:
+    """Return how many tasks Connect would have: as many as tasks.max, none of a connector that is stopped or broken.
+
+    One that was made paused has none before Airflow knows it.
+    """
+    is_idle = states.of(known)[0] == STOPPED or (known.name not in states.dags and known.file.is_paused is True)
     return 0 if known.connector is None or is_idle else known.connector.tasks_max
 
 
@@ -88,7 +95,7 @@ def status_of(known: KnownConnector, states: States) -> dict[str, Any]:
     return {
         "name": known.name,
         "connector": _entry(state, trace),
-        "tasks": [{"id": number, **_entry(task_state, task_trace)} for number in range(tasks_of(known, state))],
+        "tasks": [{"id": number, **_entry(task_state, task_trace)} for number in range(tasks_of(known, states))],
         "type": TYPE,
     }
 

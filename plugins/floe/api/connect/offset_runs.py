@@ -16,8 +16,9 @@ from airflow.utils.types import DagRunTriggeredByType, DagRunType
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from floe.api.connect import audit_log
+from floe.api.connect import audit_log, connector_rows
 from floe.api.connect.answers import ConnectError
+from floe.config.stored.stored_connector import STOPPED, WANTED
 
 _PREFIX: Final = "rest_offsets__"
 
@@ -42,9 +43,14 @@ def move(session: Session, name: str, param: str, wanted: Mapping[str, int], use
 
 
 def _hold(session: Session, name: str) -> None:
-    """Lock the row of the DAG, so that requests at the same time make one run. Raises ConnectError (409) if it runs."""
-    row = update(DagModel).where(DagModel.dag_id == name, DagModel.is_paused.is_(True)).values(is_paused=True)
-    if session.execute(row).rowcount != 1:  # type: ignore[attr-defined]
+    """Lock the row of the DAG, so that requests at the same time make one run. Raises ConnectError (409) if it runs.
+
+    The DAG of a connector that is stopped while a run of it is active is paused when that has ended.
+    """
+    session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=DagModel.is_paused))
+    is_paused = session.scalar(select(DagModel.is_paused).where(DagModel.dag_id == name))
+    mark = connector_rows.marks(session, name).get(name)
+    if not is_paused and (mark is None or mark.text != WANTED + STOPPED):
         session.rollback()
         msg = (
             f"Cannot complete request because of a conflicting operation: the connector {name} was resumed at the same time. "

@@ -24,7 +24,13 @@ STATE: Final = "floe.connector-state."
 """How the names of Variables begin; the connector's name follows."""
 
 STOPPED: Final = "STOPPED"
-"""The value of a state Variable. It counts while the connector's DAG is paused."""
+PAUSED: Final = "PAUSED"
+RUNNING: Final = "RUNNING"
+DELETED: Final = "DELETED"
+WANTED: Final = "wanted "
+"""Values of a state Variable: STOPPED, which counts while the connector's DAG is paused, or ``wanted`` and one of the four,
+until Airflow has read the connector and no run of it is active.
+"""
 
 MAX_NAME: Final = 200
 """Characters of a name: those of a Variable's are limited."""

@@ -62,6 +62,27 @@ def test_slash_at_the_end_changes_nothing(one: Site, path: str) -> None:
     assert (with_slash.status_code, with_slash.content) == (200, plain.content)
 
 
+@pytest.mark.parametrize("below", ["", "/airflow"])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "DELETE"])
+def test_base_url_without_a_slash_is_the_workers(site: Site, method: str, below: str) -> None:
+    client = site.client("", below=below)
+    plain, with_slash = (client.request(method, f"http://testserver{below}{BASE}{end}") for end in ("", "/"))
+    assert (plain.status_code, plain.content) == (with_slash.status_code, with_slash.content)
+    assert plain.headers["content-type"] == "application/json"
+    unknown = site.client("", None, below=below).request(method, f"http://testserver{below}{BASE}")
+    assert unknown.status_code == (401 if method == "GET" or method == "HEAD" else with_slash.status_code)
+
+
+def test_base_url_names_the_version(site: Site) -> None:
+    answer = site.client("").get("http://testserver/connect?pretty")
+    assert answer.json().keys() == {"version", "commit", "kafka_cluster_id"}
+
+
+@pytest.mark.parametrize("path", ["/", "/connectx", "/connect.html", "/airflow/connect", "/dags/connect"])
+def test_other_paths_are_airflows(site: Site, path: str) -> None:
+    assert "Airflow" in site.client("").get(f"http://testserver{path}").text
+
+
 def test_body_with_a_byte_order_mark_is_read(one: Site) -> None:
     content = b"\xef\xbb\xbf" + json.dumps({"tasks.max": "2"}).encode()
     answer = one.client(BASE).patch("/connectors/one/config", content=content, headers=JSON)

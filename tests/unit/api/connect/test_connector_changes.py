@@ -12,7 +12,7 @@ from floe.config.stored.operator_lists import secret_reference
 from floe.config.stored.stored_connector import CONNECTOR, SECRETS
 from tests.support.api.site import BUNDLE, Site
 from tests.support.rest.connect_calls import PLUGIN
-from tests.support.rest.connectors import CONNECTORS, connector_of
+from tests.support.rest.connectors import CONNECTORS, HOSTS, IDENTITIES, connector_of
 from tests.support.rest.floe_worker import BASE, CONFIG
 
 TOKEN = "iceberg.catalog.token"
@@ -59,7 +59,8 @@ def test_reference_that_is_sent_back_keeps_the_secret(one: Site, method: str) ->
 def test_connector_as_people_write_it_is_made_and_validated(
     site: Site, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setenv("FLOE_REST_HOSTS", "*.example,s3://lake")
+    monkeypatch.setenv("FLOE_REST_HOSTS", HOSTS)
+    monkeypatch.setenv("FLOE_REST_CONNECTIONS", IDENTITIES)
     client, config = site.client(BASE), connector_of(name)
     path = "/connector-plugins/org.apache.iceberg.connect.IcebergSinkConnector/config/validate"
     found = client.put(path, json={**config, "name": "one", "connector.class": PLUGIN}).json()
@@ -150,7 +151,7 @@ def test_change_of_what_another_changed_is_a_conflict(one: Site) -> None:
         connector_rows.replace(session, stored, stale.row)
     assert refused.value.status == 409  # type: ignore[attr-defined]
     with create_session() as session, pytest.raises(Exception, match="conflicting operation"):
-        connector_rows.remove(session, "one", stale.row)
+        connector_rows.hold(session, "one", stale.row)
     assert one.client(BASE).get("/connectors/one").json()["config"]["tasks.max"] == "2"
 
 
@@ -165,12 +166,53 @@ def test_two_that_make_one_name_get_one_connector(site: Site) -> None:
         connector_rows.create(session, StoredConnector("one", CONFIG))
 
 
-def test_delete_while_a_run_is_active_is_a_conflict(one: Site) -> None:
+@pytest.mark.parametrize("dag_id", ["one", "one.replay"])
+@pytest.mark.parametrize("end", ["success", "failed"])
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_connector_with_an_active_run_goes_when_it_has_ended(one: Site, dag_id: str, end: str, is_paused: bool) -> None:
+    one.add_dag("one", is_paused=is_paused)
+    one.add_dag("one.replay", "floe", "replay", file="replay.py", is_paused=is_paused)
+    run = one.add_run(dag_id, "running")
+    one.add_run("one", "queued", run_id="waits")
+    client = one.client(BASE)
+    assert client.delete("/connectors/one").status_code == 204
+    # the run needs the configuration, and Airflow ends no run of a paused DAG
+    assert (one.variable(CONNECTOR + "one") is not None, one.variable(SECRETS + "one") is not None) == (True, True)
+    assert (one.is_paused(dag_id), one.is_paused("one"), one.is_stale("one")) == (False, dag_id != "one", False)
+    assert ("waits", "failed", {}) in one.runs("one")
+    awaited = f"run {run!r} of the DAG {dag_id!r}"
+    for path in ("", "/config", "/status", "/tasks", "/offsets"):
+        answer = client.get(f"/connectors/one{path}")
+        assert (answer.status_code, awaited in answer.json()["message"]) == (404, True)
+    assert (client.get("/connectors").json(), client.get("/connectors?expand=status").json()) == ([], {})
+    assert client.delete("/connectors/one").status_code == 404
+    for answer in (
+        client.post("/connectors", json={"name": "one", "config": CONFIG}),
+        client.put("/connectors/one/config", json=CONFIG),
+    ):
+        assert (answer.status_code, awaited in answer.json()["message"]) == (409, True)
+    one.end_run(dag_id, run, end)
+    assert (one.raw_values(), one.is_paused("one"), one.is_stale("one")) == ([], True, True)
+    assert one.is_paused("one.replay") is False
+    assert client.post("/connectors", json={"name": "one", "config": CONFIG}).status_code == 201
+
+
+def test_connector_whose_run_ended_unseen_goes_at_the_next_request(one: Site) -> None:
     one.add_dag("one")
-    one.add_run("one", "running")
-    answer = one.client(BASE).delete("/connectors/one")
-    assert (answer.status_code, "is active" in answer.json()["message"]) == (409, True)
-    assert one.variable(CONNECTOR + "one") is not None
+    run = one.add_run("one", "running")
+    client = one.client(BASE)
+    assert client.delete("/connectors/one").status_code == 204
+    one.end_run("one", run, "success", is_heard=False)
+    assert client.post("/connectors", json={"name": "one", "config": CONFIG}).status_code == 201
+    assert one.audit_log()[-2][0] == "floe.connector.delete"
+
+
+def test_run_of_a_dag_that_is_gone_keeps_no_connector(one: Site) -> None:
+    one.add_dag("one")
+    run = one.add_run("one", "running")
+    one.set_stale("one", is_stale=True)
+    assert one.client(BASE).delete("/connectors/one").status_code == 204
+    assert (one.raw_values(), one.runs("one")) == ([], [(run, "failed", {})])
 
 
 def test_delete_removes_all_variables_and_ends_runs_that_wait(one: Site) -> None:
@@ -214,14 +256,6 @@ def test_group_of_a_file_is_refused(site: Site) -> None:
     site.add_file("filed", {**CONFIG, "name": "filed", "iceberg.connect.group-id": "connect-one"})
     answer = site.client(BASE).put("/connectors/one/config", json=CONFIG)
     assert (answer.status_code, "that of a connector file" in answer.json()["message"]) == (400, True)
-
-
-def test_delete_while_a_replay_is_active_is_a_conflict(one: Site) -> None:
-    one.add_dag("one")
-    one.add_dag("one.replay", "floe", "replay", file="replay.py")
-    run = one.add_run("one.replay", "running")
-    answer = one.client(BASE).delete("/connectors/one")
-    assert (answer.status_code, run in answer.json()["message"]) == (409, True)
 
 
 def test_failed_run_of_a_deleted_connector_is_not_the_new_ones(one: Site) -> None:

@@ -99,8 +99,96 @@ def test_variable_that_was_edited_has_failed(site: Site) -> None:
 def test_connector_that_is_no_dag_yet_is_unassigned(site: Site) -> None:
     site.add_file("one", {**CONFIG, "name": "one"})
     assert states(site) == ("UNASSIGNED", ["UNASSIGNED"])
-    answer = site.client(BASE).put("/connectors/one/pause")
-    assert (answer.status_code, "not yet parsed" in answer.json()["message"]) == (409, True)
+    assert site.client(BASE).post("/connectors/one/restart").status_code == 204
+
+
+@pytest.mark.parametrize(("call", "state", "paused"), [("pause", "PAUSED", True), ("stop", "STOPPED", True)])
+def test_state_that_is_wanted_before_airflow_knows_the_connector_is_kept(
+    site: Site, call: str, state: str, paused: bool
+) -> None:
+    site.add_file("one", {**CONFIG, "name": "one"})
+    client = site.client(BASE)
+    assert client.put(f"/connectors/one/{call}").status_code in (202, 204)
+    assert (states(site)[0], site.variable(STATE + "one")) == (state, f"wanted {state}")
+    site.add_dag("one")
+    assert (states(site)[0], site.is_paused("one")) == (state, paused)
+    assert site.variable(STATE + "one") == (state if state == "STOPPED" else None)
+
+
+@pytest.mark.parametrize("state", ["PAUSED", "STOPPED"])
+def test_initial_state_is_told_before_airflow_knows_the_connector(site: Site, state: str) -> None:
+    body = {"name": "one", "config": CONFIG, "initial_state": state}
+    assert site.client(BASE).post("/connectors", json=body).status_code == 201
+    assert (states(site), site.client(BASE).get("/connectors/one/tasks").json()) == ((state, []), [])
+
+
+def test_resume_before_airflow_knows_the_connector_is_kept(site: Site) -> None:
+    body = {"name": "one", "config": CONFIG, "initial_state": "PAUSED"}
+    client = site.client(BASE)
+    assert client.post("/connectors", json=body).status_code == 201
+    assert client.put("/connectors/one/resume").status_code == 202
+    assert states(site)[0] == "UNASSIGNED"
+    site.add_dag("one", is_paused=True)
+    assert (states(site), site.is_paused("one")) == (("RUNNING", ["RUNNING"]), False)
+    assert site.variable(STATE + "one") is None
+
+
+def test_last_of_several_states_counts(site: Site) -> None:
+    site.add_file("one", {**CONFIG, "name": "one"})
+    client = site.client(BASE)
+    for call in ("stop", "resume", "pause", "resume"):
+        assert client.put(f"/connectors/one/{call}").status_code in (202, 204)
+    site.add_dag("one")
+    assert (states(site)[0], site.is_paused("one"), site.variable(STATE + "one")) == ("RUNNING", False, None)
+
+
+@pytest.mark.parametrize(("call", "state"), [("pause", "PAUSED"), ("stop", "STOPPED")])
+@pytest.mark.parametrize("end", ["success", "failed"])
+def test_dag_is_paused_when_its_run_has_ended(one: Site, call: str, state: str, end: str) -> None:
+    run = one.add_run("one", "running")
+    one.add_run("other", "running")
+    assert one.client(BASE).put(f"/connectors/one/{call}").status_code in (202, 204)
+    assert (states(one)[0], one.is_paused("one")) == (state, False)
+    one.end_run("other", one.runs("other")[0][0], "success")
+    assert one.is_paused("one") is False
+    one.end_run("one", run, end)
+    assert (states(one)[0], one.is_paused("one")) == (state, True)
+
+
+def test_pause_lets_a_run_end_that_airflows_pause_holds(one: Site) -> None:
+    run = one.add_run("one", "running")
+    one.set_paused("one", is_paused=True)
+    assert states(one)[0] == "PAUSED"
+    assert one.client(BASE).put("/connectors/one/stop").status_code == 204
+    assert (states(one)[0], one.is_paused("one")) == ("STOPPED", False)
+    one.end_run("one", run, "success")
+    assert (states(one)[0], one.is_paused("one")) == ("STOPPED", True)
+
+
+def test_run_that_begins_in_the_moment_of_a_stop_is_not_held(one: Site) -> None:
+    assert one.client(BASE).put("/connectors/one/stop").status_code == 204
+    run = one.add_run("one", "running")
+    assert (states(one)[0], one.is_paused("one")) == ("STOPPED", False)
+    one.end_run("one", run, "success")
+    assert (one.is_paused("one"), one.variable(STATE + "one")) == (True, "STOPPED")
+
+
+def test_resume_while_the_last_run_ends_pauses_nothing(one: Site) -> None:
+    run = one.add_run("one", "running")
+    assert one.client(BASE).put("/connectors/one/stop").status_code == 204
+    assert one.client(BASE).put("/connectors/one/resume").status_code == 202
+    one.end_run("one", run, "success")
+    assert (states(one)[0], one.is_paused("one"), one.variable(STATE + "one")) == ("RUNNING", False, None)
+
+
+def test_status_run_settles_all_connectors(site: Site) -> None:
+    for name in ("one", "two"):
+        site.add_file(name, {**CONFIG, "name": name})
+        assert site.client(BASE).put(f"/connectors/{name}/pause").status_code == 202
+    for name in ("one", "two", "floe.status"):
+        site.add_dag(name)
+    site.end_run("floe.status", site.add_run("floe.status", "running"), "success")
+    assert (site.is_paused("one"), site.is_paused("two"), site.is_paused("floe.status")) == (True, True, False)
 
 
 @pytest.mark.parametrize("path", ["restart", "restart?includeTasks=true", "tasks/1/restart"])

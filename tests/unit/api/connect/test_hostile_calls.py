@@ -157,3 +157,43 @@ def test_unexpected_error_shows_no_text(site: Site, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(connectors, "readable_connectors", fail)
     answer = site.client(BASE).get("/connectors")
     assert (answer.status_code, answer.json()["error_code"], "hunter2" in answer.text) == (500, 500, False)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Digest x",
+        "Negotiate abc",
+        "Token abc",
+        "x",
+        "",
+        "Bearer",
+        "Bearer ",
+        "bearer\tabc",
+        "Basic",
+        "Bearerx abc",
+        "ApiKey a",
+    ],
+)
+def test_cookie_beside_another_scheme_changes_and_reads_nothing(site: Site, header: str) -> None:
+    client = site.client(BASE, None, Authorization=header, Cookie=f"_token={site.token('admin')}")
+    for method, path, body in (
+        ("POST", "/connectors", {"name": "one", "config": CONFIG}),
+        ("GET", "/connectors", None),
+    ):
+        answer = client.request(method, path, json=body)
+        assert (answer.status_code, site.raw_values()) == (401, [])
+        assert answer.headers["www-authenticate"] == "Bearer"
+    page = site.client("/floe", None, Authorization=header, Cookie=f"_token={site.token('admin')}")
+    assert page.get("/view/connectors").status_code == 401
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_token_is_taken_in_any_case_of_the_scheme(site: Site, scheme: str) -> None:
+    client = site.client(BASE, None, Authorization=f"{scheme} {site.token('admin')}")
+    assert client.get("/connectors").status_code == 200
+
+
+def test_text_of_a_header_without_a_scheme_is_not_told(site: Site) -> None:
+    answer = site.client(BASE, None, Authorization=site.token("admin")).get("/connectors")
+    assert (answer.status_code, "eyJ" in answer.text) == (401, False)

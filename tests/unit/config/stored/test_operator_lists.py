@@ -8,7 +8,7 @@ from floe.config import ConfigError, parse_connector
 from floe.config.stored.connector_file import parsed
 from floe.config.stored.operator_lists import OperatorLists, secret_reference
 from floe.config.stored.stored_connector import StoredConnector
-from tests.support.rest.connectors import CONNECTORS, connector_of
+from tests.support.rest.connectors import CONNECTORS, HOSTS, IDENTITIES, connector_of
 
 LISTS = OperatorLists.of(
     {
@@ -17,7 +17,7 @@ LISTS = OperatorLists.of(
         "FLOE_REST_CONNECTIONS": "lake_*,demo",
     }
 )
-ENVIRON = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_HOSTS": "*.example,s3://lake", "FLOE_REST_CONNECTIONS": "lake_*"}
+ENVIRON = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_HOSTS": HOSTS, "FLOE_REST_CONNECTIONS": IDENTITIES}
 OPEN = OperatorLists.of(ENVIRON)
 
 

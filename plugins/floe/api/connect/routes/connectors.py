@@ -16,6 +16,7 @@ from floe.api.connect.connector_states import TYPE, States, status_of, tasks_of
 from floe.api.connect.known_connectors import KnownConnector, known_connectors
 from floe.api.connect.request_body import json_body, scalar_text, text_map
 from floe.api.connect.validation import NULL
+from floe.api.connect.wanted_states import leaving
 from floe.api.identity import Caller
 from floe.api.permissions import readable
 from floe.config.stored.connector_file import name_problems
@@ -102,7 +103,7 @@ def put_config(name: str, user: Caller, session: SessionDep, body: JsonBody, req
     """Give a connector a configuration, or make it."""
     config = _named(name, _config(body, "The body"))
     known = known_connectors(session, name).get(name)
-    if known is not None and name in readable(user, [name], session):
+    if known is not None and name in readable(user, [name], session) - leaving(session, name):
         if known.row is not None:
             require_change(user, name, "PUT")
         require_dag(user, session, name, "PUT")
@@ -139,7 +140,7 @@ def status(name: str, user: Caller, session: SessionDep) -> Response:
 def tasks(name: str, user: Caller, session: SessionDep) -> Response:
     """List the tasks with their configuration, which is the connector's."""
     known = readable_connector(user, session, name)
-    numbers = range(tasks_of(known, States.read(session, [name]).of(known)[0]))
+    numbers = range(tasks_of(known, States.read(session, [name])))
     shown = shown_config(name, known.config)
     return answer([{"id": _task(name, number), "config": {**shown, "task.id": str(number)}} for number in numbers])
 
@@ -153,7 +154,7 @@ def _info_of(session: SessionDep, name: str) -> dict[str, Any]:
 
 
 def _info(known: KnownConnector, states: States) -> dict[str, Any]:
-    number = tasks_of(known, states.of(known)[0])
+    number = tasks_of(known, states)
     return {
         "name": known.name,
         "config": shown_config(known.name, known.config),

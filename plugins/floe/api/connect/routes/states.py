@@ -15,6 +15,7 @@ from floe.api.connect.answers import ConnectError, answer
 from floe.api.connect.connector_states import States, status_of
 from floe.api.connect.http.parameters import flag, task_number
 from floe.api.identity import Caller
+from floe.config.stored.stored_connector import PAUSED, RUNNING, STOPPED
 
 router = APIRouter(prefix="/connectors/{name}")
 TaskNumber = Annotated[int, BeforeValidator(task_number)]
@@ -22,28 +23,26 @@ TaskNumber = Annotated[int, BeforeValidator(task_number)]
 
 @router.put("/pause")
 def pause(name: str, user: Caller, session: SessionDep) -> Response:
-    """Pause the DAG of a connector."""
-    return _paused(name, user, session, 202, is_paused=True)
+    """Pause a connector."""
+    return _set_state(name, user, session, PAUSED, 202)
 
 
 @router.put("/resume")
 def resume(name: str, user: Caller, session: SessionDep) -> Response:
-    """Unpause the DAG of a connector."""
-    return _paused(name, user, session, 202, is_paused=False)
+    """Resume a connector."""
+    return _set_state(name, user, session, RUNNING, 202)
 
 
 @router.put("/stop")
 def stop(name: str, user: Caller, session: SessionDep) -> Response:
-    """Pause the DAG of a connector, and allow changes of its offsets."""
-    return _paused(name, user, session, 204, is_paused=True, is_stopped=True)
+    """Stop a connector, and allow changes of its offsets."""
+    return _set_state(name, user, session, STOPPED, 204)
 
 
-def _paused(
-    name: str, user: Caller, session: SessionDep, status: int, *, is_paused: bool, is_stopped: bool = False
-) -> Response:
+def _set_state(name: str, user: Caller, session: SessionDep, state: str, status: int) -> Response:
     known = readable_connector(user, session, name, f"Unknown connector {name}")
     require_dag(user, session, name, "PUT")
-    connector_actions.set_paused(session, user, known, is_paused=is_paused, is_stopped=is_stopped)
+    connector_actions.set_state(session, user, known, state)
     return Response(status_code=status)
 
 

@@ -1,0 +1,125 @@
+"""What REST wants connectors to become: kept until Airflow has read the connector and no run of it is active.
+
+Airflow schedules no task of a paused DAG, so a run that is active when its DAG is paused never ends. A connector that is
+paused, stopped or deleted has its state at once, and its DAG is paused when its run has ended: in the transaction in which
+the scheduler ends the run (``run_listener``), and else when the API is next asked. No scheduled run reads anything until
+then (``floe.operators.plan``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from airflow.models.dag import DagModel
+from airflow.models.dagrun import DagRun
+from airflow.utils.state import DagRunState
+from sqlalchemy import Table, select, update
+from sqlalchemy.orm import Session
+
+from floe.api.connect import connector_rows
+from floe.api.connect.connector_rows import Row
+from floe.config.names import REPLAY_SUFFIX
+from floe.config.stored.stored_connector import DELETED, PAUSED, RUNNING, STOPPED, WANTED
+
+LEAVING: Final = WANTED + DELETED
+_RUNS: Final[Table] = DagRun.__table__
+
+
+def want(session: Session, name: str, state: str) -> None:
+    """Keep the state that a connector is to have, and give it as far as it can be given now; the caller commits."""
+    connector_rows.set_mark(session, name, WANTED + state)
+    settle(session, name)
+
+
+def settle(session: Session, name: str | None = None) -> bool:
+    """Give connectors the states that are wanted, of all or of the one named; return whether something was changed.
+
+    The caller commits. A change that another process made meanwhile is left to it.
+    """
+    changed = [one for one, row in connector_rows.marks(session, name).items() if _settle(session, one, row)]
+    return bool(changed)
+
+
+def settle_now(session: Session, name: str | None = None) -> None:
+    """Give connectors the states that are wanted, and commit."""
+    if settle(session, name):
+        session.commit()
+
+
+def leaving(session: Session, name: str | None = None) -> set[str]:
+    """Return the connectors that are to be deleted when their runs have ended."""
+    return {one for one, row in connector_rows.marks(session, name).items() if row.text == LEAVING}
+
+
+def awaited(session: Session, name: str) -> str:
+    """Say which run of a connector has to end before it goes."""
+    query = select(DagRun.dag_id, DagRun.run_id).where(DagRun.dag_id.in_(dags_of(name)))
+    found = session.execute(query.where(DagRun.state == DagRunState.RUNNING).limit(1)).first()
+    return "its run" if found is None else f"run {found[1]!r} of the DAG {found[0]!r}"
+
+
+def dags_of(name: str) -> tuple[str, str]:
+    """Return the DAGs of a connector."""
+    return name, name + REPLAY_SUFFIX
+
+
+def _settle(session: Session, name: str, mark: Row) -> bool:
+    wanted = mark.text.removeprefix(WANTED)
+    if wanted == DELETED:
+        return _delete(session, name, mark)
+    is_paused = session.scalar(select(DagModel.is_paused).where(DagModel.dag_id == name))
+    if is_paused is None:
+        return False  # Airflow has not read it
+    if wanted == RUNNING:
+        return connector_rows.change_mark(session, name, mark, None) and _set_paused(session, [name], False)
+    if wanted not in (PAUSED, STOPPED):
+        return False
+    if _active(session, [name]):
+        # paused in Airflow, or by a request at the moment in which the run began: as it is, it would never end
+        return bool(is_paused) and _change(session, name, mark, WANTED + wanted) and _set_paused(session, [name], False)
+    if mark.text == wanted:
+        return not is_paused and connector_rows.change_mark(session, name, mark, None)  # unpaused in Airflow
+    kept = STOPPED if wanted == STOPPED else None
+    return connector_rows.change_mark(session, name, mark, kept) and _set_paused(session, [name], True)
+
+
+def _delete(session: Session, name: str, mark: Row) -> bool:
+    if active := _active(session, dags_of(name)):
+        # a run ends if its DAG is not paused, and none begins where it is
+        query = select(DagModel.dag_id, DagModel.is_paused).where(DagModel.dag_id.in_(dags_of(name)))
+        wrong = [dag_id for dag_id, is_paused in session.execute(query) if is_paused == (dag_id in active)]
+        for dag_id in wrong:
+            _set_paused(session, [dag_id], dag_id not in active)
+        return bool(wrong)
+    if not connector_rows.change_mark(session, name, mark, None):
+        return False
+    connector_rows.remove(session, name)
+    # Airflow itself takes two minutes to see that a DAG is gone
+    session.execute(update(DagModel).where(DagModel.dag_id.in_(dags_of(name))).values(is_stale=True))
+    _set_paused(session, [name], True)
+    _set_paused(session, [name + REPLAY_SUFFIX], False)  # as one that is new
+    end_runs(session, name, DagRunState.QUEUED, DagRunState.RUNNING)
+    return True
+
+
+def end_runs(session: Session, name: str, *states: DagRunState) -> None:
+    """Let runs of a connector in these states be failed ones."""
+    chosen = (_RUNS.c.dag_id.in_(dags_of(name)), _RUNS.c.state.in_(states))
+    session.execute(update(_RUNS).where(*chosen).values(state=DagRunState.FAILED))
+
+
+def _active(session: Session, dags: Collection[str]) -> set[str]:
+    """Return the DAGs of which a run is active, and can end: Airflow knows the DAG."""
+    query = select(DagRun.dag_id).join(DagModel, DagModel.dag_id == DagRun.dag_id)
+    chosen = (DagRun.dag_id.in_(dags), DagRun.state == DagRunState.RUNNING, DagModel.is_stale.is_(False))
+    return set(session.scalars(query.where(*chosen)))
+
+
+def _change(session: Session, name: str, mark: Row, text: str) -> bool:
+    return mark.text == text or connector_rows.change_mark(session, name, mark, text)
+
+
+def _set_paused(session: Session, dags: Collection[str], is_paused: bool) -> bool:
+    session.execute(update(DagModel).where(DagModel.dag_id.in_(dags)).values(is_paused=is_paused))
+    return True
