@@ -93,6 +93,7 @@ class Deployment:
         environment["FLOE_CONNECTORS_DIR"] = str(connectors)
         environment["FLOE_SECRET_KEY"] = KEY_TEXT
         environment |= {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_CONNECTIONS": REST_LAKE}
+        environment["FLOE_REST_HOSTS"] = "http://127.0.0.1:*"
         environment["FLOE_CALLBACK_MODULES"] = ALERTS
         canaries, echo = Canaries(), Echo()
         environment["FLOE_WORKER_CONFIG"] = str(_worker_file(folder, broker, canaries))

@@ -35,7 +35,8 @@ class ConnectorFile:
     ``name`` is a legal dag_id that no other file of the folder has. For a broken file it is the one in its text, else the
     one that it had when it was last valid, else one made from the file's name (``is_name_from_file``). ``interval_ms`` and
     ``schedule`` are found likewise, with five minutes as the default. ``given``: the keys in the file of a connector.
-    ``is_paused``: whether its DAG begins paused; None for Airflow's own setting.
+    ``is_paused``: whether its DAG begins paused; None for Airflow's own setting. ``is_left_out``: it has no DAG, as the
+    connectors made by REST are too large together.
     """
 
     path: Path
@@ -47,6 +48,7 @@ class ConnectorFile:
     given: frozenset[str] = frozenset()
     is_paused: bool | None = None
     schedule: Schedule = INTERVAL
+    is_left_out: bool = False
 
 
 def connectors_folder(default: Path) -> Path:

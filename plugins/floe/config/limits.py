@@ -36,15 +36,23 @@ def check_limits(settings: Settings) -> None:
             characters += len(settings.properties[key])
     transforms = settings.properties.get("transforms", "").count(",") + 1
     counted = (
-        (len(settings.properties), MAX_KEYS, "keys"),
         (elements, MAX_LIST_ELEMENTS, "elements in its lists"),
         (characters, MAX_EXPRESSION_CHARACTERS, "characters in expressions, partitions and sort orders"),
         (transforms, MAX_TRANSFORMS, "transforms"),
     )
-    problems = [
-        f"this connector has {count} {what}: one may have {limit}; divide it into several connectors"
-        for count, limit, what in counted
-        if count > limit
-    ]
+    problems = [_problem(count, limit, what) for count, limit, what in counted if count > limit]
     if problems:
         raise ConfigError(*problems)
+
+
+def check_count(keys: int) -> None:
+    """Refuse a connector with too many keys, before anything is asked of each of them.
+
+    :raises ConfigError: there are too many.
+    """
+    if keys > MAX_KEYS:
+        raise ConfigError(_problem(keys, MAX_KEYS, "keys"))
+
+
+def _problem(count: int, limit: int, what: str) -> str:
+    return f"this connector has {count} {what}: one may have {limit}; divide it into several connectors"

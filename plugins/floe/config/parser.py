@@ -13,7 +13,7 @@ from floe.config.document import given_twice, unwrap
 from floe.config.exceptions import ConfigError
 from floe.config.keys.reader import Settings
 from floe.config.libraries.library_settings import TABLE_NAMES, unknown_settings
-from floe.config.limits import check_limits
+from floe.config.limits import check_count, check_limits
 from floe.config.names import connector_name_problem, plain_problem, topic_problem
 from floe.config.properties import Properties, flatten
 from floe.config.providers.operator_settings import NOTHING, OperatorSettings
@@ -72,6 +72,7 @@ def parse_connector(
     flat, more = flatten(items)
     if default_name is not None:
         flat.setdefault("name", default_name)
+    check_count(len(flat))
     worker = operator.worker
     merged = with_defaults(flat, worker)
     found = Resolved() if narrowed else resolve_at_parse(merged.keys, operator.providers, operator.environ)

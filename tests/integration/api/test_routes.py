@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -15,6 +17,9 @@ from tests.support.api.server import ApiServer, seed
 
 ROLES = ("admin", "op", "user", "viewer")
 MAKING = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_HOSTS": "catalog.example:8181"}
+MOST_SECONDS = 5.0
+"""That another answer takes during a flood. It took 34 s; a tenth of this is usual, and the machine may be busy."""
+
 ALL = sorted(name for name, *_ in deployment())
 
 
@@ -195,3 +200,20 @@ def test_refused_calls_change_no_row_of_the_database(server: ApiServer) -> None:
                 answer = client.request(method, route, headers=headers, json=body(method, route), auth=auth)
                 assert answer.status_code in (401, 403), (method, route, headers, answer.text)
     assert changed(before, rows(path)) == {}
+
+
+def test_flood_of_checks_leaves_the_server_to_others(server: ApiServer) -> None:
+    path = "/connect/connector-plugins/IcebergSinkConnector/config/validate"
+    content = {f"iceberg.catalog.h{number}.password": f"password{number}" for number in range(2_500)}  # 126 kB
+    seconds: list[float] = []
+    with server.client("admin") as client, server.client("viewer") as viewer, ThreadPoolExecutor(44) as pool:
+        assert viewer.put(path, json=content).status_code == 403
+        calls = [pool.submit(client.put, path, json=content) for _ in range(44)]
+        while not all(call.done() for call in calls):
+            began = time.perf_counter()
+            assert viewer.get("/api/v2/version").status_code == 200
+            seconds.append(time.perf_counter() - began)
+    answers = [call.result() for call in calls]
+    assert {answer.status_code for answer in answers} == {200, 503}
+    assert all(answer.headers["Retry-After"] for answer in answers if answer.status_code == 503)
+    assert max(seconds) < MOST_SECONDS

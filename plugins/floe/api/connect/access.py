@@ -83,11 +83,20 @@ def require_change(user: BaseUser, name: str, method: ResourceMethod) -> Operato
             "processes. Connectors in files are changed by their files. Nothing was changed."
         )
         raise ConnectError(403, msg)
+    _require_variable(user, name, method)
+    return lists
+
+
+def require_maker(user: BaseUser, name: str) -> None:
+    """Raise ConnectError (403) unless the user may make connectors, where they can be made by REST."""
+    _require_variable(user, name, "POST")
+
+
+def _require_variable(user: BaseUser, name: str, method: ResourceMethod) -> None:
     details = VariableDetails(key=CONNECTOR + name)
     if not get_auth_manager().is_authorized_variable(method=method, details=details, user=user):
         msg = f"You may not do this: Airflow's permission {method} on Variables is missing. Nothing was changed."
         raise ConnectError(403, msg)
-    return lists
 
 
 def require_new(user: BaseUser, session: Session, name: str) -> None:

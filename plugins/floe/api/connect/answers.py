@@ -23,12 +23,13 @@ _TITLES = {
 
 
 class ConnectError(Exception):
-    """An answer that is an error: the status, and the message for people."""
+    """An answer that is an error: the status, the message for people, and headers beside it."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
+        self.headers = headers
 
 
 class AsciiJson(JSONResponse):
@@ -52,7 +53,7 @@ def add_error_answers(app: FastAPI) -> None:
     """Answer every error in Connect's form."""
 
     async def connect_error(_: Request, error: ConnectError) -> JSONResponse:
-        return error_answer(error.status, error.message)
+        return error_answer(error.status, error.message, error.headers)
 
     async def http_error(request: Request, error: HTTPException) -> Response:
         status = error.status_code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
@@ -16,14 +16,17 @@ from sqlalchemy.orm import Session
 
 from floe.api.connect import audit_log, connector_rows, wanted_states
 from floe.api.connect.answers import ConnectError
+from floe.api.connect.check_queue import CHECKS
 from floe.api.connect.connector_rows import Row
 from floe.api.connect.known_connectors import FOLDER, KnownConnector, known_connectors
 from floe.api.connect.parse_request import request_parsing
 from floe.api.dag_states import SINK, TAG
-from floe.config import ConfigError
+from floe.config import ConfigError, Connector, ConnectorFile
+from floe.config.limits import check_count
 from floe.config.names import REPLAY_SUFFIX
-from floe.config.secrets.mask import Mask
-from floe.config.stored.connector_file import groups_of, parsed
+from floe.config.secrets.quoted_secrets import without_secrets
+from floe.config.stored.budget import Use
+from floe.config.stored.connector_file import groups_of, parsed, place_of
 from floe.config.stored.operator_lists import secret_reference
 from floe.config.stored.stored_connector import DELETED, PAUSED, RUNNING, STOPPED, StoredConnector, secrets_from_text
 
@@ -37,7 +40,7 @@ def create(
     _require_free(session, name)
     _require_no_dag(session, name)
     begun = StoredConnector(name, {}, made=timezone.utcnow())
-    stored = _checked(begun, name, config, is_paused=initial_state != RUNNING)
+    stored = _checked(session, begun, name, config, is_paused=initial_state != RUNNING)
     connector_rows.create(session, stored)
     connector_rows.set_mark(session, name, STOPPED if initial_state == STOPPED else None)
     # a DAG of this name may be there from before
@@ -58,7 +61,7 @@ def replace(session: Session, user: BaseUser, known: KnownConnector, config: Map
         return
     before = known.stored or StoredConnector(known.name, {})
     before = dataclasses.replace(before, secrets=_secrets(session, known.name))
-    stored = _checked(before, known.name, config, is_paused=before.is_paused)
+    stored = _checked(session, before, known.name, config, is_paused=before.is_paused)
     if stored == before and dict(stored.secrets) == dict(before.secrets):
         return
     connector_rows.replace(session, stored, row)
@@ -106,24 +109,43 @@ def _require_no_dag(session: Session, name: str) -> None:
         raise ConnectError(409, msg)
 
 
-def _checked(before: StoredConnector, name: str, config: Mapping[str, str], *, is_paused: bool) -> StoredConnector:
-    """Return what is to be stored, if its values are those of a connector that may be made here."""
+def _checked(
+    session: Session, before: StoredConnector, name: str, config: Mapping[str, str], *, is_paused: bool
+) -> StoredConnector:
+    """Return what is to be stored, if its values are those of a connector that may be made here, and there is room."""
     groups = groups_of(FOLDER.files())
     try:
-        stored = StoredConnector.of(name, {**config, "name": name}, before, is_paused)
-        parsed(StoredConnector(name, stored.values), os.environ, groups)
-        parsed(stored, os.environ, groups)
+        check_count(len(config))
+        with CHECKS.turn():
+            stored = StoredConnector.of(name, {**config, "name": name}, before, is_paused)
+            parsed(StoredConnector(name, stored.values), os.environ, groups)
+            connector = parsed(stored, os.environ, groups)
     except ConfigError as error:
         raise invalid(error.first_problems(), config, before.secrets) from None
+    _require_room(session, stored, connector)
     return stored
+
+
+def _require_room(session: Session, stored: StoredConnector, connector: Connector) -> None:
+    """Raise ConnectError (403) where the connectors made by REST would be too large together."""
+    name = stored.name
+    kept = [one for one in known_connectors(session).values() if one.name != name and not one.file.is_left_out]
+    use = sum((Use.of(one.row.text, one.file) for one in kept if one.row is not None), Use())
+    own = Use.of(stored.to_text(), ConnectorFile(place_of(name), name, connector, None))
+    if (problem := (use + own).problem()) is not None:
+        msg = (
+            f"There is no room for the connector {name}: {problem}. Nothing was changed. Delete other connectors, or write "
+            "connectors into files, which have no such limit."
+        )
+        raise ConnectError(403, msg)
 
 
 def invalid(problems: tuple[str, ...], *settings: Mapping[str, str]) -> ConnectError:
     """Answer about a configuration with errors, as Connect does, without the secrets among settings."""
-    mask = Mask()
+    shown: Collection[str] = problems
     for some in settings:
-        mask.learn(some)
-    listed = mask.hide("".join(f"\n{problem}" for problem in problems))
+        shown = without_secrets(some, shown)
+    listed = "".join(f"\n{problem}" for problem in shown)
     msg = (
         f"Connector configuration is invalid and contains the following {len(problems)} error(s):{listed}\n"
         "You can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`"

@@ -21,6 +21,7 @@ from floe.config.document import MAX_BYTES, parse_document, unwrap
 from floe.config.exceptions import MalformedFile
 from floe.config.properties import flatten
 from floe.config.providers.operator_settings import OperatorSettings
+from floe.config.stored.budget import MAX_CONNECTORS, read_within
 from floe.config.stored.connector_file import groups_of, stored_file
 from floe.config.stored.operator_lists import OperatorLists
 from floe.config.stored.stored_connector import StoredConnector
@@ -98,15 +99,18 @@ def known_connectors(session: Session, name: str | None = None) -> dict[str, Kno
     files = FOLDER.files()
     groups = frozenset(groups_of(files))
     found = {file.name: KnownConnector(file) for file in files if name in (None, file.name)}
-    if OperatorLists.of(os.environ).is_enabled:
-        for other, row in connector_rows(session, name).items():
-            if other not in found:
-                version = OperatorSettings.present().version
-                found[other] = KnownConnector(_stored(other, row.text, groups, version), row)
+    if OperatorLists.of(os.environ).is_enabled and not found.keys() & {name}:
+        taken, version = {file.name for file in files}, OperatorSettings.present().version
+        rows = {other: row for other, row in connector_rows(session).items() if other not in taken}
+        # all of them are read for one, too: whether it is left out depends on the others
+        stored = read_within(
+            {other: row.text for other, row in rows.items()}, lambda other, text: _stored(other, text, groups, version)
+        )
+        found |= {other: KnownConnector(file, rows[other]) for other, file in stored.items() if name in (None, other)}
     return dict(sorted(found.items()))
 
 
-@lru_cache(maxsize=200)
+@lru_cache(maxsize=2 * MAX_CONNECTORS)  # fewer would be parsed again for each call
 def _stored(name: str, text: str, groups: frozenset[tuple[str, str]], _: object) -> ConnectorFile:
     return stored_file(name, text, os.environ, groups)
 

@@ -1,9 +1,9 @@
-"""The request that Airflow parses floe's DAG files now, by which a connector is a DAG within seconds."""
+"""The request that Airflow parses the files of connectors made by REST now, by which one is a DAG within seconds."""
 
 from __future__ import annotations
 
 import logging
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from airflow.configuration import conf
@@ -19,11 +19,11 @@ from floe.api.dag_states import TAG
 
 log = logging.getLogger(__name__)
 
-FILES: Final = ("sink.py", "replay.py")
+FILES: Final = ("rest_sink.py", "rest_replay.py")
 
 
 def request_parsing() -> None:
-    """Ask for all files with DAGs of connectors. Harmless if the same was asked for already, and if it fails.
+    """Ask for the files with DAGs of connectors made by REST. Harmless if the same was asked for already, and if it fails.
 
     Airflow parses the files again in any case, only later.
     """
@@ -45,16 +45,16 @@ def _request(bundle: str, file: str) -> None:
 
 
 def _places(session: Session) -> set[tuple[str, str]]:
-    """Return bundle and path of the files that made floe's DAGs; of the usual files where there is no DAG yet."""
+    """Return bundle and path of the files: beside those that made floe's DAGs, or in the folder of DAGs if there is none."""
     query = (
         select(DagModel.bundle_name, DagModel.relative_fileloc)
         .join(DagTag, DagTag.dag_id == DagModel.dag_id)
         .where(DagTag.name == TAG, DagModel.bundle_name.is_not(None), DagModel.relative_fileloc.is_not(None))
         .distinct()
     )
-    known = {(str(bundle), str(file)) for bundle, file in session.execute(query) if Path(str(file)).name in FILES}
-    if {Path(file).name for _, file in known} == set(FILES):
-        return known
+    folders = {(str(bundle), PurePosixPath(str(file)).parent) for bundle, file in session.execute(query)}
+    if folders:
+        return {(bundle, str(folder / file)) for bundle, folder in folders for file in FILES}
     folder = Path(conf.get("core", "dags_folder"))
     bundles = session.scalars(select(DagBundleModel.name).where(DagBundleModel.active.is_(True))).all()
-    return known | {(bundle, file) for bundle in bundles for file in FILES if (folder / file).is_file()}
+    return {(bundle, file) for bundle in bundles for file in FILES if (folder / file).is_file()}

@@ -11,10 +11,12 @@ from floe.api.connect.key_definitions import definition_of, group_of, orders, pl
 from floe.api.connect.known_connectors import FOLDER
 from floe.config import ConfigError
 from floe.config.keys.lookup import find
+from floe.config.limits import check_count
 from floe.config.parser import parse_connector
 from floe.config.providers.operator_settings import OperatorSettings
 from floe.config.secrets.detection import is_secret
-from floe.config.secrets.mask import Mask, hide
+from floe.config.secrets.mask import hide
+from floe.config.secrets.quoted_secrets import without_secrets
 from floe.config.stored.connector_file import groups_of, parsed
 from floe.config.stored.operator_lists import OperatorLists, secret_reference
 from floe.config.stored.stored_connector import StoredConnector
@@ -37,10 +39,18 @@ _KEY_OF: Final = (
 
 def validate(plugin: str, given: Mapping[str, str | None]) -> dict[str, Any]:
     """Check a configuration as it would be stored, or, where connectors cannot be made by REST, as a file."""
+    try:
+        check_count(len(given))
+    except ConfigError as error:
+        return _answer(plugin, {}, {"name": [*error.problems]})
     config = {key: value for key, value in given.items() if value is not None}
     problems = _by_key(config, _problems(config))
     for key in given.keys() - config.keys():
         problems.setdefault(key, []).append(NULL.format(key=key[:200]))
+    return _answer(plugin, config, problems)
+
+
+def _answer(plugin: str, config: Mapping[str, str], problems: Mapping[str, list[str]]) -> dict[str, Any]:
     entries = {entry.name: entry for entry in plain_keys()}
     keys = [*entries, *(key for key in [*config, *problems] if key not in entries)]
     configs = [_config(key, order, config, problems.get(key, [])) for key, order in orders(keys).items()]
@@ -61,8 +71,7 @@ def _problems(config: Mapping[str, str]) -> list[str]:
             # without the operator's providers and modules: nothing is looked up for whoever asks
             parse_connector(config, operator=OperatorSettings(OperatorSettings.present().worker))
     except ConfigError as error:
-        mask = Mask.of(config)
-        return [hide(mask.hide(problem)) for problem in error.first_problems()]
+        return [hide(problem) for problem in without_secrets(config, error.first_problems())]
     return []
 
 

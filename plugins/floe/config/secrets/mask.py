@@ -27,8 +27,7 @@ _NO_SECRETS = ("airflow", "hidden", HIDDEN)
 """Common passwords of test stacks, and the text that replaces secrets. Airflow does not hide them either: its logs are full
 of the word."""
 
-_COMPOSITE = re.compile(r"\n|://|^//|\s.*=|=.*\s", re.DOTALL)
-"""A text that contains more than a secret, like JAAS or an address: the secrets in it are learned separately."""
+_BLANK = re.compile(r"\s")
 
 _LOGIN = re.compile(r"(://[^\s/:@<>]{0,100}:)[^\s@<>/]{1,500}@")
 _TOKEN = re.compile(
@@ -94,7 +93,7 @@ class Mask:
         return _without_shapes(text)
 
     def _look_for(self, text: str) -> None:
-        is_atom = not _COMPOSITE.search(text)
+        is_atom = not _is_composite(text)
         for form in _forms(text):
             self._fragments.add(Needle(form, is_atom))
         for code in _base64(text):
@@ -195,6 +194,13 @@ def _forms(secret: str) -> Iterator[str]:
         forms |= {unicodedata.normalize(form, secret) for form in ("NFC", "NFD", "NFKC")}
         forms |= {changed for form in forms for changed in _beyond_ascii(form)}
     yield from (form for form in forms if len(form) >= SHORTEST)
+
+
+def _is_composite(text: str) -> bool:
+    """Whether a text contains more than a secret, like JAAS or an address: the secrets in it are learned separately."""
+    if "\n" in text or "://" in text or text.startswith("//"):
+        return True
+    return "=" in text and _BLANK.search(text) is not None
 
 
 def _beyond_ascii(text: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from floe.config.connector import Connector
 from floe.config.connector_files import ConnectorFile
 from floe.config.exceptions import ConfigError
 from floe.config.identity import DEFAULT_INTERVAL_MS, INTERVAL, identity_of
+from floe.config.limits import check_count
 from floe.config.names import connector_name_problem
 from floe.config.parser import parse_connector
 from floe.config.providers.operator_settings import OperatorSettings
@@ -61,6 +62,7 @@ def parsed(stored: StoredConnector, environ: Mapping[str, str], groups: Groups) 
     :raises ConfigError: with all that the lists refuse, or else all that is wrong with the keys.
     """
     name, config = stored.name, {**stored.config, "name": stored.name}
+    check_count(len(config))
     problems = [*OperatorLists.of(environ).problems(name, config), *_foreign_groups(name, config)]
     if problems:
         raise ConfigError(*problems)  # before anything that values refer to is looked up

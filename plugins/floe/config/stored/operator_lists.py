@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
+from floe.config.exceptions import MAX_SHOWN_PROBLEMS
 from floe.config.keys.lookup import names_code
 from floe.config.keys.values import parse_list
 from floe.config.providers.reference import providers_in
@@ -78,6 +79,7 @@ _HADOOP: Final = "iceberg.hadoop.fs.s3a."
 _REGIONS: Final = ("{}.region", "client.region")
 
 _SHOWN: Final = 200
+_MAX_PROBLEMS: Final = MAX_SHOWN_PROBLEMS - 1
 _NO_PATH: Final = "names a file or folder, which a connector made by REST may not"
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_:-]*(\.[A-Za-z0-9_-]+)*")
 
@@ -102,8 +104,11 @@ class OperatorLists:
     def problems(self, name: str, config: Mapping[str, str]) -> list[str]:
         """Return what the connector ``name`` may not have, a line each with key and value."""
         logical = config.get(f"{_CATALOG}.type", "").strip().lower() in _LOGICAL
-        found = []
+        found: list[str] = []
         for key, value in config.items():
+            if len(found) == _MAX_PROBLEMS:
+                found.append("more keys were not looked at: correct these first")
+                break
             if (why := self.problem(name, key, value, is_logical=logical)) is not None:
                 shown = "" if is_secret(key, value) else f" {value[:_SHOWN]!r}"
                 found.append(f"{key[:_SHOWN]}{shown}: {why}")

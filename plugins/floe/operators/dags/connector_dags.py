@@ -1,5 +1,6 @@
 """What the files in ``dags/`` define: the DAGs of all connector files of the folder, and of connectors made by REST.
 
+Those of REST are in files of their own: how many there are, and how large, does not delay the DAGs of connector files.
 Airflow parses each of those files in a process of its own, again and again: so each kind of DAG is imported where it is made.
 """
 
@@ -29,19 +30,28 @@ def sink_dags(default_folder: Path, wanted: str | None = None) -> dict[str, DAG]
 
     :raises ConfigError: there is no such folder.
     """
-    return {file.name: _sink_dag(file) for file in _files(default_folder, wanted) if wanted in (None, file.name)}
+    return _sink_dags(_files(default_folder, wanted), wanted)
 
 
 def replay_dags(default_folder: Path, wanted: str | None = None) -> dict[str, DAG]:
     """Build the replay DAG of each connector file, as ``sink_dags`` does."""
-    name = None if wanted is None else wanted.removesuffix(REPLAY_SUFFIX)
-    dags = {file.name + REPLAY_SUFFIX: file for file in _files(default_folder, name)}
-    return {dag_id: _replay_dag(file, dag_id) for dag_id, file in dags.items() if wanted in (None, dag_id)}
+    return _replay_dags(_files(default_folder, _connector_of(wanted)), wanted)
+
+
+def rest_sink_dags(default_folder: Path, wanted: str | None = None) -> dict[str, DAG]:
+    """Build the sink DAG of each connector made by REST, as ``sink_dags`` does; names in the folder are not theirs."""
+    return _sink_dags(_stored(default_folder, wanted), wanted)
+
+
+def rest_replay_dags(default_folder: Path, wanted: str | None = None) -> dict[str, DAG]:
+    """Build the replay DAG of each connector made by REST, as ``rest_sink_dags`` does."""
+    return _replay_dags(_stored(default_folder, _connector_of(wanted)), wanted)
 
 
 def connector_files(default_folder: Path) -> list[ConnectorFile]:
     """Return all connectors, also the broken ones. Raises ConfigError where there is no such folder."""
-    return _files(default_folder, None)
+    files = _files(default_folder, None)
+    return [*files, *stored_connectors(files)]
 
 
 def check_connectors(default_folder: Path) -> None:
@@ -49,11 +59,28 @@ def check_connectors(default_folder: Path) -> None:
 
     Airflow takes the DAGs of a file with an import error away: so this is called in a file without DAGs.
     """
-    broken = [file for file in _files(default_folder, None) if file.connector is None]
+    broken = [file for file in connector_files(default_folder) if file.connector is None]
     if broken:
         from floe.operators.dags.broken_dag import import_error
 
         raise ImportError(import_error(broken))
+
+
+def _sink_dags(files: list[ConnectorFile], wanted: str | None) -> dict[str, DAG]:
+    return {file.name: _sink_dag(file) for file in files if wanted in (None, file.name) and not file.is_left_out}
+
+
+def _replay_dags(files: list[ConnectorFile], wanted: str | None) -> dict[str, DAG]:
+    dags = {file.name + REPLAY_SUFFIX: file for file in files if not file.is_left_out}
+    return {dag_id: _replay_dag(file, dag_id) for dag_id, file in dags.items() if wanted in (None, dag_id)}
+
+
+def _connector_of(replay: str | None) -> str | None:
+    return None if replay is None else replay.removesuffix(REPLAY_SUFFIX)
+
+
+def _stored(default_folder: Path, wanted: str | None) -> list[ConnectorFile]:
+    return stored_connectors(_files(default_folder, None), wanted)
 
 
 def _sink_dag(file: ConnectorFile) -> DAG:
@@ -87,10 +114,9 @@ def _files(default_folder: Path, wanted: str | None) -> list[ConnectorFile]:
     files = load_connectors(folder, known)
     if wanted is None and store is not None:
         _keep(store, known, files)
-    stored = stored_connectors(files, wanted)
-    if wanted is not None and all(file.name != wanted for file in (*files, *stored)):
+    if wanted is not None and all(file.name != wanted for file in files):
         files += _broken_connector(files, wanted)
-    return [*files, *stored]
+    return files
 
 
 def _store(folder: Path) -> IdentityStore | None:

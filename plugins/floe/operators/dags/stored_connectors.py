@@ -11,13 +11,17 @@ import os
 from collections.abc import Collection
 
 from floe.config import ConnectorFile
-from floe.config.stored.connector_file import Groups, groups_of, stored_file
+from floe.config.stored.budget import read_within
+from floe.config.stored.connector_file import groups_of, stored_file
 from floe.config.stored.operator_lists import OperatorLists
 from floe.config.stored.stored_connector import CONNECTOR
 
 log = logging.getLogger(__name__)
 
-MAX_CONNECTORS = 1000
+MAX_READ = 1000
+"""Variables that are read: REST makes fewer, and others can be made by hand."""
+
+_SHOWN = 20
 
 
 def stored_connectors(files: Collection[ConnectorFile], wanted: str | None = None) -> list[ConnectorFile]:
@@ -31,8 +35,14 @@ def stored_connectors(files: Collection[ConnectorFile], wanted: str | None = Non
     names = _names() if wanted is None else [wanted]
     for name in taken.intersection(names) if wanted is None else ():
         log.warning("The connector %r made by REST is not used: a connector file has this name", name)
-    found = (_read(name, groups) for name in names if name not in taken)
-    return [file for file in found if file is not None]
+    texts = {name: text for name in names if name not in taken and (text := _text(name)) is not None}
+    found = read_within(texts, lambda name, text: stored_file(name, text, os.environ, groups))
+    left_out = [name for name, file in found.items() if file.is_left_out]
+    if left_out:
+        log.warning(
+            "%s connectors made by REST are left out: %s. %s", len(left_out), _shown(left_out), found[left_out[0]].error
+        )
+    return list(found.values())
 
 
 def _names() -> list[str]:
@@ -46,14 +56,23 @@ def _names() -> list[str]:
         )
         return []
     names = sorted(key.removeprefix(CONNECTOR) for key in keys if key.startswith(CONNECTOR))
-    if len(names) > MAX_CONNECTORS:
+    if len(names) > MAX_READ:
+        beyond = names[MAX_READ:]
         log.warning(
-            "%s connectors made by REST are left out: there may be %s", len(names) - MAX_CONNECTORS, MAX_CONNECTORS
+            "%s connectors made by REST are left out, as %s Variables are read: %s",
+            len(beyond),
+            MAX_READ,
+            _shown(beyond),
         )
-    return names[:MAX_CONNECTORS]
+    return names[:MAX_READ]
 
 
-def _read(name: str, groups: Groups) -> ConnectorFile | None:
+def _shown(names: Collection[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(repr(name) for name in list(names)[:_SHOWN]) + more
+
+
+def _text(name: str) -> str | None:
     from airflow.sdk import Variable
 
     try:
@@ -64,4 +83,4 @@ def _read(name: str, groups: Groups) -> ConnectorFile | None:
     if text is None:
         log.debug("There is no Variable %s%s, or Airflow does not answer", CONNECTOR, name)
         return None
-    return stored_file(name, str(text), os.environ, groups)
+    return str(text)

@@ -107,7 +107,7 @@ def test_new_connector_is_parsed_at_once(one: Site) -> None:
     one.add_dag("other", file="floe/sink.py")
     one.add_dag("other.replay", "floe", "replay", file="floe/replay.py")
     assert one.client(BASE).put("/connectors/two/config", json=CONFIG).status_code == 201
-    assert {(BUNDLE, "floe/sink.py"), (BUNDLE, "floe/replay.py")} <= asked_files()
+    assert {(BUNDLE, "floe/rest_sink.py"), (BUNDLE, "floe/rest_replay.py")} <= asked_files()
     assert one.client(BASE).delete("/connectors/two").status_code == 204
 
 

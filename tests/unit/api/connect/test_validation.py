@@ -14,7 +14,7 @@ GOOD = {**CONFIG, "name": "one"}
 
 
 def check(site: Site, config: dict[str, Any], plugin: str = PLUGIN) -> dict[str, Any]:
-    answer = site.client(BASE, "viewer").put(f"/connector-plugins/{plugin}/config/validate", json=config)
+    answer = site.client(BASE, "op").put(f"/connector-plugins/{plugin}/config/validate", json=config)
     assert answer.status_code == 200
     found: dict[str, Any] = answer.json()
     return found

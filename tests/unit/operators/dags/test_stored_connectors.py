@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import airflow.sdk
 import pytest
 
+from floe.config.stored import budget
 from floe.config.stored.stored_connector import CONNECTOR, StoredConnector
-from floe.operators.dags.connector_dags import replay_dags, sink_dags
+from floe.operators.dags.connector_dags import (
+    check_connectors,
+    replay_dags,
+    rest_replay_dags,
+    rest_sink_dags,
+    sink_dags,
+)
 from tests.support.connectors import MINIMAL
 from tests.support.rest.floe_worker import CONFIG
 
@@ -58,27 +67,30 @@ def variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Set:
     return put
 
 
+def made(name: str, day: int, more: dict[str, str] | None = None) -> str:
+    at = datetime(2026, 1, day, tzinfo=UTC)
+    return StoredConnector(name, {**CONFIG, "name": name, **(more or {})}, made=at).to_text()
+
+
 def text(*, is_paused: bool = False) -> str:
     return StoredConnector("one", CONFIG, is_paused).to_text()
 
 
-def test_stored_connectors_become_dags_beside_files(variables: Set, tmp_path: Path) -> None:
-    variables({"one": text(), "two": text(is_paused=True)})
-    dags = sink_dags(tmp_path)
-    assert {name: dag.is_paused_upon_creation for name, dag in dags.items()} == {
-        "file": None,
-        "one": False,
-        "two": True,
-    }
-    assert list(replay_dags(tmp_path)) == ["file.replay", "one.replay", "two.replay"]
+def test_stored_connectors_become_dags_of_their_own_files(variables: Set, tmp_path: Path) -> None:
+    asked = variables({"one": text(), "two": text(is_paused=True)})
+    assert (list(sink_dags(tmp_path)), list(replay_dags(tmp_path))) == (["file"], ["file.replay"])
+    assert asked.asked == []  # the files of connector files do not depend on them
+    dags = rest_sink_dags(tmp_path)
+    assert {name: dag.is_paused_upon_creation for name, dag in dags.items()} == {"one": False, "two": True}
+    assert list(rest_replay_dags(tmp_path)) == ["one.replay", "two.replay"]
 
 
 def test_task_looks_up_its_own_connector_only(variables: Set, tmp_path: Path) -> None:
     asked = variables({"one": text(), "two": text()})
-    assert list(sink_dags(tmp_path, "one")) == ["one"]
-    assert list(replay_dags(tmp_path, "one.replay")) == ["one.replay"]
+    assert list(rest_sink_dags(tmp_path, "one")) == ["one"]
+    assert list(rest_replay_dags(tmp_path, "one.replay")) == ["one.replay"]
     assert asked.asked == [CONNECTOR + "one"] * 2
-    assert list(sink_dags(tmp_path, "gone")) == []
+    assert list(rest_sink_dags(tmp_path, "gone")) == []
 
 
 def test_nothing_is_looked_up_without_the_switch(
@@ -86,20 +98,58 @@ def test_nothing_is_looked_up_without_the_switch(
 ) -> None:
     asked = variables({"one": text()})
     monkeypatch.delenv("FLOE_REST_CONNECTORS")
-    assert (list(sink_dags(tmp_path)), asked.asked) == (["file"], [])
+    assert (rest_sink_dags(tmp_path), asked.asked) == ({}, [])
 
 
-def test_look_up_that_fails_leaves_the_files(variables: Set, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_look_up_that_fails_is_logged(variables: Set, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     variables({"one": text()}, RuntimeError("no database"))
-    assert list(sink_dags(tmp_path)) == ["file"]
+    assert rest_sink_dags(tmp_path) == {}
     assert "left out" in caplog.text
 
 
 def test_name_of_a_file_is_not_taken(variables: Set, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     variables({"file": text()})
-    dags = sink_dags(tmp_path)
-    assert (list(dags), dags["file"].is_paused_upon_creation) == (["file"], None)
+    assert rest_sink_dags(tmp_path) == {}
     assert "a connector file has this name" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"), [("MAX_CONNECTORS", 2), ("MAX_BYTES", 2 * len(made("one", 1)) + 10), ("MAX_TABLES", 2)]
+)
+def test_newest_connectors_beyond_a_limit_are_left_out_by_name(
+    variables: Set,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    limit: str,
+    value: int,
+) -> None:
+    monkeypatch.setattr(budget, limit, value)
+    variables({"old": made("old", 1), "new": made("new", 3), "mid": made("mid", 2), "by-hand": text()})
+    assert list(rest_sink_dags(tmp_path)) == ["mid", "old"]
+    assert list(rest_replay_dags(tmp_path)) == ["mid.replay", "old.replay"]
+    assert "2 connectors made by REST are left out: 'by-hand', 'new'" in caplog.text
+    with pytest.raises(ImportError, match=r"by-hand(.|\n)*left out(.|\n)*new(.|\n)*left out"):
+        check_connectors(tmp_path)
+    assert list(sink_dags(tmp_path)) == ["file"]
+
+
+def test_task_of_a_connector_that_is_left_out_goes_on(
+    variables: Set, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget, "MAX_CONNECTORS", 1)
+    variables({"old": made("old", 1), "new": made("new", 3)})
+    assert list(rest_sink_dags(tmp_path)) == ["old"]
+    assert list(rest_sink_dags(tmp_path, "new")) == ["new"]  # of a run that began before
+
+
+def test_many_large_connectors_are_parsed_in_seconds(variables: Set, tmp_path: Path) -> None:
+    tables = ",".join(f"db.t{number}" for number in range(4_900))
+    large = {f"large-{number}": made(f"large-{number}", 1, {"iceberg.tables": tables}) for number in range(10)}
+    variables(large)
+    began = time.process_time()
+    dags = rest_sink_dags(tmp_path)
+    assert (len(dags), time.process_time() - began < 5) == (2, True)
 
 
 def test_variable_beyond_the_lists_is_a_broken_dag(
@@ -108,5 +158,5 @@ def test_variable_beyond_the_lists_is_a_broken_dag(
     monkeypatch.setenv("FLOE_REST_HOSTS", "")
     variables({"one": text()})
     for wanted in (None, "one"):
-        dag = sink_dags(tmp_path, wanted)["one"]
+        dag = rest_sink_dags(tmp_path, wanted)["one"]
         assert ("broken" in dag.tags, "REST" in (dag.doc_md or "")) == (True, True)

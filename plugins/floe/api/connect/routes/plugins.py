@@ -7,13 +7,17 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Query, Response
 
 import floe
+from floe.api.connect.access import require_maker
 from floe.api.connect.answers import ConnectError, answer
+from floe.api.connect.check_queue import CHECKS
 from floe.api.connect.http.parameters import flag
 from floe.api.connect.key_definitions import definitions
-from floe.api.connect.request_body import json_body, text_map
+from floe.api.connect.request_body import checked_body, text_map
 from floe.api.connect.validation import validate
+from floe.api.identity import Caller
 from floe.config.converters.registry import CONVERTERS
 from floe.config.parser import CLASSES
+from floe.config.stored.stored_connector import MAX_NAME
 from floe.config.transforms.registry import PREDICATES, TRANSFORMS
 
 router = APIRouter(prefix="/connector-plugins")
@@ -41,9 +45,10 @@ def plugin_config(plugin: str) -> Response:
 
 
 @router.put("/{plugin}/config/validate")
-def validate_config(plugin: str, body: Annotated[Any, Depends(json_body)]) -> Response:
-    """Check a configuration. Nothing is looked up, and nothing is changed."""
+def validate_config(plugin: str, user: Caller, body: Annotated[Any, Depends(checked_body)]) -> Response:
+    """Check a configuration, for those who may make connectors. Nothing is looked up, and nothing is changed."""
     found = text_map(body, "The body")
+    require_maker(user, (found.get("name") or "")[:MAX_NAME])
     if plugin not in CLASSES:
         msg = f"Failed to find any class that implements Connector and which name matches {plugin}: there is {SINK}"
         raise ConnectError(400, msg)
@@ -51,7 +56,8 @@ def validate_config(plugin: str, body: Annotated[Any, Depends(json_body)]) -> Re
     if named is not None and not _short(named).endswith(_short(plugin)):
         msg = f"Included connector type {named} does not match request type {plugin}"
         raise ConnectError(400, msg)
-    return answer(validate(named or plugin, found))
+    with CHECKS.turn():
+        return answer(validate(named or plugin, found))
 
 
 def _short(plugin: str) -> str:
