@@ -29,7 +29,14 @@ from floe.config.sections.kafka_client import read_consumer_overrides, read_cont
 from floe.config.sections.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
 from floe.config.sections.schedule import read_schedule
 from floe.config.sections.schema_rules import read_schema_rules
-from floe.config.sections.table_properties import is_icebergs, misplaced, unusable_for_commits, unusable_for_files
+from floe.config.sections.table_properties import (
+    is_icebergs,
+    is_meant_for_iceberg,
+    misplaced,
+    property_advice,
+    unusable_for_commits,
+    unusable_for_files,
+)
 from floe.config.sections.tables import read_tables
 from floe.config.sections.topics import read_topics
 from floe.config.sections.transforms import read_transforms, renames_topics
@@ -207,9 +214,13 @@ def _read_table_props(settings: Settings, *prefixes: str, free_text: bool = Fals
     prefix = prefixes[-1]
     wrong = list(misplaced(taken))
     settings.problems += [f"{prefix}{problem}" for problem in wrong]
-    named = [key for key in taken if is_icebergs(key) or not free_text]
+    named = [key for key in taken if not free_text or is_icebergs(key)]
+    if free_text:
+        named += [key for key in taken if key not in named and is_meant_for_iceberg(key)]
     if not wrong:
-        settings.problems += unknown_settings(prefix, named, TABLE_NAMES, "Iceberg's tables")
+        settings.problems += unknown_settings(
+            prefix, named, TABLE_NAMES, "Iceberg's tables", lambda name: property_advice(prefix, name)
+        )
     settings.problems += [
         f"{prefix}{problem}" for problem in (*unusable_for_files(taken), *unusable_for_commits(taken))
     ]
