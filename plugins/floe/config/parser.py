@@ -101,15 +101,21 @@ def _check_cross_keys(settings: Settings) -> None:
     """Check the sink's own rules over several keys, in its order and with its messages."""
     tables, dynamic = settings.names("iceberg.tables"), settings.boolean("iceberg.tables.dynamic-enabled")
     if not settings.properties.under("iceberg.catalog."):
-        settings.problems.append("Must specify Iceberg catalog properties")
+        settings.problems.append("Must specify Iceberg catalog properties: set iceberg.catalog.type and what it needs")
     is_routed = any(settings.text(key) for key in (BY, TEMPLATE))
     is_named = any(settings.text(key) for key in (TEMPLATE, NAMESPACE))
     if tables and dynamic:
-        settings.problems.append("Cannot specify both static and dynamic table names")
+        settings.problems.append(
+            "Cannot specify both static and dynamic table names: remove iceberg.tables or iceberg.tables.dynamic-enabled"
+        )
     elif dynamic and not settings.text("iceberg.tables.route-field") and not is_routed:
-        settings.problems.append("Must specify a route field if using dynamic table names")
+        settings.problems.append(
+            f"Must specify a route field if using dynamic table names: set iceberg.tables.route-field, {BY} or {TEMPLATE}"
+        )
     elif not tables and not dynamic and not is_named:
-        settings.problems.append("Must specify table name(s)")
+        settings.problems.append(
+            f"Must specify table name(s): set iceberg.tables, or {TEMPLATE} or {NAMESPACE} for tables that records name"
+        )
 
 
 def _build(

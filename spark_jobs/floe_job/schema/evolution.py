@@ -197,7 +197,7 @@ class SchemaChanges:
 
     def _admitted(self, schema: Schema, reserved: Collection[str] = frozenset()) -> Iterator[tuple[Path, Proposal]]:
         """Yield the columns that the schema can get, one after the other, without what it cannot get inside them."""
-        room = ColumnLimits({*index_by_name(schema), *reserved}, len(index_by_id(schema)))
+        room = ColumnLimits({*index_by_name(schema), *reserved}, len(index_by_id(schema)), twins=self.rules.case_twins)
         for path, proposal in self.columns.items():
             admitted = room.admit(path, proposal)
             if admitted is not None:
