@@ -174,6 +174,7 @@ _OTHERS: Final[Mapping[str, str]] = {
     **_all("topics", "kafka.topics", "kafka.topic", "topic.names", "source.topics", "topics.list"),
     **_all("topics.regex", "topics.pattern", "topic.pattern", "kafka.topics.regex"),
     **_all("name", "connector.name"),
+    **_all("connector.class", "class", "connector.type"),
     **_all("consumer.override.auto.offset.reset", "auto.offset.reset", "kafka.auto.offset.reset"),
     **_all("consumer.override.max.partition.fetch.bytes", "max.partition.fetch.bytes"),
     **_all("iceberg.connect.group-id", "group.id", "consumer.group.id", "consumer.override.group.id"),
@@ -209,6 +210,8 @@ _OTHERS: Final[Mapping[str, str]] = {
 }
 """Of families that are others', where an unknown key has no effect, as in Kafka Connect."""
 
+_HADOOP: Final = re.compile(r"(?:iceberg\.|spark\.|hadoop\.)?(fs\.(?:s3a|s3|s3n)\..+)", re.DOTALL)
+_TABLE_DEFAULT: Final = re.compile(r"iceberg\.table-default\.(.+)", re.DOTALL)
 _SPARK: Final = re.compile(r"spark\.(sql\.catalog\.[^.]+|hadoop)\.(.+)", re.DOTALL)
 
 _TABLE: Final[Mapping[str, str]] = {
@@ -264,6 +267,10 @@ def of_connector(key: str) -> str:
     if spark := _SPARK.fullmatch(key):
         begin = "iceberg.hadoop." if spark[1] == "hadoop" else _CATALOG
         return _set(f"{begin}{spark[2]}")
+    if hadoop := _HADOOP.fullmatch(key):
+        return _set(f"iceberg.hadoop.{hadoop[1]}")
+    if default := _TABLE_DEFAULT.fullmatch(key):
+        return _set(f"iceberg.tables.auto-create-props.{default[1]}")
     return ""
 
 

@@ -26,8 +26,13 @@ _SECRET_KEY = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_NO_SECRETS = ("basic.auth.credentials.source", "bearer.auth.credentials.source", "auth.service.token.endpoint")
-"""Keys of schema registries that look like those of secrets: which kind of credentials there is, and an address."""
+_NO_SECRETS = (
+    "basic.auth.credentials.source",
+    "bearer.auth.credentials.source",
+    "auth.service.token.endpoint",
+    "adls.auth.shared-key.account.name",
+)
+"""Keys that look like those of secrets: which kind of credentials there is, an address, the name of an account."""
 _IN_SECRET_KEYS = (
     *(
         "pass",
