@@ -42,7 +42,6 @@ _SINK: Final[Mapping[str, str]] = {
         ),
         f"set {_INTERVAL}, in milliseconds",
     ),
-    **_all(_INTERVAL, "iceberg.control.commit.interval", "iceberg.commit-interval-ms", "iceberg.commit.interval"),
     **_all("iceberg.control.commit.timeout-ms", "iceberg.table.commitTimeoutMs", "iceberg.commit.timeout-ms"),
     "iceberg.tables.dynamic.namePrefix": "set floe.route.template to the prefix and {value}",
     "iceberg.control.topic.partitions": _NO_TASK,
@@ -93,6 +92,7 @@ _SINK: Final[Mapping[str, str]] = {
     **_all("iceberg.tables.dynamic-enabled", "iceberg.tables.dynamic-routing", "iceberg.dynamic-enabled"),
     **_all("iceberg.tables.route-field", "iceberg.route-field", "iceberg.tables.routing-field", "floe.route.field"),
     **_all("iceberg.tables.default-commit-branch", "iceberg.tables.branch", "iceberg.branch", "iceberg.commit-branch"),
+    **_all("iceberg.tables.default-partition-by", "iceberg.tables.partitioning", "iceberg.tables.default-partition"),
     **_all("iceberg.tables.default-partition-by", "iceberg.partition-by", "iceberg.tables.default-partition-spec"),
     **_all("iceberg.tables.default-partition-by", "iceberg.tables.partition-spec", "iceberg.tables.partitioned-by"),
     **_all("iceberg.tables.default-id-columns", "iceberg.tables.identifier-fields", "iceberg.tables.primary-keys"),
@@ -113,6 +113,7 @@ _SINK: Final[Mapping[str, str]] = {
         _NO_UPSERTS,
     ),
     **_all("iceberg.tables.write-props.write.format.default", "iceberg.file-format", "iceberg.tables.file-format"),
+    **_all("iceberg.tables.write-props.write.format.default", "iceberg.tables.write-format"),
     **_all("iceberg.tables.write-props.write.parquet.compression-codec", "iceberg.compression-codec"),
     **_all("iceberg.tables.write-props.write.target-file-size-bytes", "iceberg.target-file-size-bytes"),
     **_all(
@@ -150,6 +151,16 @@ _SINK: Final[Mapping[str, str]] = {
         "floe.freshness.max-ms", "floe.freshness", "floe.freshness-ms", "floe.freshness.max", "floe.max-freshness-ms"
     ),
     **_all("floe.schedule", "floe.cron", "floe.dag.schedule", "floe.schedule.cron"),
+    **_all("floe.dag.retries", "floe.dag.retry", "floe.retries"),
+    **_all("floe.dag.is-paused", "floe.dag.paused", "floe.paused"),
+    **_all("floe.dag.run-timeout", "floe.dag.timeout"),
+    **_all("floe.deadletter.max-ratio", "floe.deadletter.ratio", "floe.deadletter.max-rate"),
+    **_all("floe.schema.case", "floe.schema.case-sensitive", "floe.case", "floe.schema.casing"),
+    **_all("floe.kafka.conn-id", "floe.kafka.conn", "floe.kafka.connection", "floe.kafka.connection-id"),
+    **_all("floe.spark.conn-id", "floe.spark.conn", "floe.spark.connection", "floe.spark.connection-id"),
+    **_all("floe.registry.conn-id", "floe.schema-registry.conn-id", "floe.registry.connection-id"),
+    **_all("floe.catalog.conn-id", "floe.catalog.connection-id", "floe.iceberg.conn-id"),
+    **_all("floe.schedule.timezone", "floe.schedule.tz"),
     **_all("floe.schedule.timezone", "floe.timezone", "floe.dag.timezone"),
     **_all(_INTERVAL, "floe.commit.interval-ms", "floe.interval-ms", "floe.schedule.interval-ms"),
     **_all(
@@ -170,7 +181,7 @@ _SINK: Final[Mapping[str, str]] = {
 """Of families that floe knows completely, where an unknown key is refused."""
 
 _OTHERS: Final[Mapping[str, str]] = {
-    **_all("tasks.max", "max.tasks", "tasks", "parallelism"),
+    **_all("tasks.max", "max.tasks", "tasks", "parallelism", "tasks.maximum"),
     **_all("topics", "kafka.topics", "kafka.topic", "topic.names", "source.topics", "topics.list"),
     **_all("topics.regex", "topics.pattern", "topic.pattern", "kafka.topics.regex"),
     **_all("name", "connector.name"),
@@ -209,6 +220,16 @@ _OTHERS: Final[Mapping[str, str]] = {
     **_all(f"{_CATALOG}s3.path-style-access", "s3.path-style-access"),
 }
 """Of families that are others', where an unknown key has no effect, as in Kafka Connect."""
+
+_MOVED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("iceberg.auto-create-props.", "iceberg.table.auto-create-props.", "iceberg.tables.create-props."),
+        "iceberg.tables.auto-create-props.",
+    ),
+    **dict.fromkeys(("iceberg.write-props.", "iceberg.tables.writer-props."), "iceberg.tables.write-props."),
+    "iceberg.consumer.": "consumer.override.",
+}
+"""Beginnings of keys, and what they are here."""
 
 _HADOOP: Final = re.compile(r"(?:iceberg\.|spark\.|hadoop\.)?(fs\.(?:s3a|s3|s3n)\..+)", re.DOTALL)
 _TABLE_DEFAULT: Final = re.compile(r"iceberg\.table-default\.(.+)", re.DOTALL)
@@ -262,16 +283,17 @@ _PROPERTIES: Final = {letters(name): text for name, text in _OF_PROPERTIES.items
 
 def of_connector(key: str) -> str:
     """Return what means the same as a ``key`` that another tool, or an older release, has; empty if that is not known."""
-    if found := _BY_LETTERS.get(letters(key)):
-        return found
     if spark := _SPARK.fullmatch(key):
         begin = "iceberg.hadoop." if spark[1] == "hadoop" else _CATALOG
         return _set(f"{begin}{spark[2]}")
+    for begin, moved in _MOVED.items():
+        if key.startswith(begin) and key != begin:
+            return _set(moved + key.removeprefix(begin))
     if hadoop := _HADOOP.fullmatch(key):
         return _set(f"iceberg.hadoop.{hadoop[1]}")
     if default := _TABLE_DEFAULT.fullmatch(key):
         return _set(f"iceberg.tables.auto-create-props.{default[1]}")
-    return ""
+    return _BY_LETTERS.get(letters(key), "")
 
 
 def of_table(table: str, setting: str) -> str:

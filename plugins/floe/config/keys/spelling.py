@@ -16,8 +16,8 @@ _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _MOST_PAIRS = 3 * MAX_DISTANCE + 1  # that two edits can remove from a text: swapped neighbours are in three
 _SHORTEST_MISSPELT = 4  # of shorter words each letter counts: min is not max, id not uid
 _MAX_WRONG_WORDS = 2
-_FILLERS = frozenset({"enabled", "enable", "default"})
-"""Words that change no meaning: ``auto-create`` and ``auto-create-enabled`` are one setting."""
+_FILLERS = frozenset({"enabled", "enable", "default", "ms"})
+"""Words that change no meaning: ``auto-create`` and ``auto-create-enabled`` are one, and ``timeout`` and ``timeout-ms``."""
 _ONE_WORD = {"url": "uri", "urls": "uri", "uris": "uri"}
 _TWO_EDITS = 8
 """Letters of a word that may have two typing errors; shorter ones are soon another word: secret and secure."""
