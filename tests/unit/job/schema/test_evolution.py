@@ -22,6 +22,7 @@ from pyiceberg.types import (
     StructType,
 )
 
+from floe.tables.exceptions import TableRefused
 from floe_job.convert import Decoded, JsonDecoder
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema.evolution import SchemaChanges
@@ -443,3 +444,15 @@ def test_table_that_has_both_already_takes_both() -> None:
 def test_a_field_in_another_case_is_left_out_without_evolution() -> None:
     decoded, needs = decode(NUMBERS, ColumnRules(), {"I": 1})
     assert not decoded.rejected and not needs
+
+
+def test_column_of_a_transform_that_the_table_cannot_get_is_refused(new_table: TableFactory) -> None:
+    """Left out, it would be missing in the next round, and in each after that."""
+    rules = ColumnRules(evolve=True, injected=frozenset({"_META"}))
+    needs = SchemaChanges({("_META",): "long", ("x",): "long"}, rules=rules)
+    table = new_table(Schema(NestedField(1, "_meta", LongType(), required=False)))
+    with pytest.raises(
+        TableRefused, match=r"'_META', which a transform adds.*differs from the column '_meta' by case only"
+    ):
+        grow(table, needs)
+    assert table.refresh().schema().column_names == ["_meta"]
