@@ -24,10 +24,11 @@ def run(options: argparse.Namespace) -> int:
         print_json([{"ok": False, "problems": list(error.problems)}])
         return 1
     code = exit_code(files, is_strict=options.strict)
-    found = [file_json(file) for file in files]
+    found = [file_json(file, is_strict=options.strict) for file in files]
     if options.connect:
         for one, (_, findings) in zip(found, diagnose_all(files, write=False), strict=True):
             one["findings"] = [finding.to_json() for finding in findings]
-            code = max(code, int(any(finding.is_problem for finding in findings)))
-    print_json(found)
+            if any(finding.is_problem for finding in findings):
+                one["ok"], code = False, 1
+    print_json(found or [{"ok": False, "problems": ["no connector files"]}])
     return code

@@ -47,14 +47,14 @@ def exit_code(files: Sequence[ConnectorFile], *, is_strict: bool) -> int:
     return 1 if has_error or (is_strict and has_warning) else 0
 
 
-def file_json(file: ConnectorFile) -> dict[str, Any]:
-    """Return the report on one file as JSON, secrets hidden."""
+def file_json(file: ConnectorFile, *, is_strict: bool = False) -> dict[str, Any]:
+    """Return the report on one file as JSON, secrets hidden. ``ok`` is false where the exit code of this file alone is 1."""
     connector, error = file.connector, file.error
     problems = error.problems if error else () if connector else ("the file contains no connector",)
     return {
         "path": str(file.path),
         "name": file.name,
-        "ok": connector is not None,
+        "ok": exit_code([file], is_strict=is_strict) == 0,
         "problems": [clip(problem, _MAX_PROBLEM) for problem in problems],
         "warnings": list(warnings_of(connector)) if connector else [],
         "notes": list(connector.notes) if connector else [],

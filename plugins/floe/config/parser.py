@@ -29,7 +29,14 @@ from floe.config.sections.kafka_client import read_consumer_overrides, read_cont
 from floe.config.sections.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
 from floe.config.sections.schedule import read_schedule
 from floe.config.sections.schema_rules import read_schema_rules
-from floe.config.sections.table_properties import is_icebergs, misplaced, unusable_for_commits, unusable_for_files
+from floe.config.sections.table_properties import (
+    is_icebergs,
+    is_meant_for_iceberg,
+    misplaced,
+    property_advice,
+    unusable_for_commits,
+    unusable_for_files,
+)
 from floe.config.sections.tables import read_tables
 from floe.config.sections.topics import read_topics
 from floe.config.sections.transforms import read_transforms, renames_topics
@@ -95,15 +102,21 @@ def _check_cross_keys(settings: Settings) -> None:
     """Check the sink's own rules over several keys, in its order and with its messages."""
     tables, dynamic = settings.names("iceberg.tables"), settings.boolean("iceberg.tables.dynamic-enabled")
     if not settings.properties.under("iceberg.catalog."):
-        settings.problems.append("Must specify Iceberg catalog properties")
+        settings.problems.append("Must specify Iceberg catalog properties: set iceberg.catalog.type and what it needs")
     is_routed = any(settings.text(key) for key in (BY, TEMPLATE))
     is_named = any(settings.text(key) for key in (TEMPLATE, NAMESPACE))
     if tables and dynamic:
-        settings.problems.append("Cannot specify both static and dynamic table names")
+        settings.problems.append(
+            "Cannot specify both static and dynamic table names: remove iceberg.tables or iceberg.tables.dynamic-enabled"
+        )
     elif dynamic and not settings.text("iceberg.tables.route-field") and not is_routed:
-        settings.problems.append("Must specify a route field if using dynamic table names")
+        settings.problems.append(
+            f"Must specify a route field if using dynamic table names: set iceberg.tables.route-field, {BY} or {TEMPLATE}"
+        )
     elif not tables and not dynamic and not is_named:
-        settings.problems.append("Must specify table name(s)")
+        settings.problems.append(
+            f"Must specify table name(s): set iceberg.tables, or {TEMPLATE} or {NAMESPACE} for tables that records name"
+        )
 
 
 def _build(
@@ -209,9 +222,13 @@ def _read_table_props(settings: Settings, *prefixes: str, free_text: bool = Fals
     prefix = prefixes[-1]
     wrong = list(misplaced(taken))
     settings.problems += [f"{prefix}{problem}" for problem in wrong]
-    named = [key for key in taken if is_icebergs(key) or not free_text]
+    named = [key for key in taken if not free_text or is_icebergs(key)]
+    if free_text:
+        named += [key for key in taken if key not in named and is_meant_for_iceberg(key)]
     if not wrong:
-        settings.problems += unknown_settings(prefix, named, TABLE_NAMES, "Iceberg's tables")
+        settings.problems += unknown_settings(
+            prefix, named, TABLE_NAMES, "Iceberg's tables", lambda name: property_advice(prefix, name)
+        )
     settings.problems += [
         f"{prefix}{problem}" for problem in (*unusable_for_files(taken), *unusable_for_commits(taken))
     ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from floe.config.keys.lookup import find, is_own
+from floe.config.keys.spelling import spelled_as
 from floe.config.secrets.mask import clip, hide
 from floe.model.exceptions import PlanRefused
 from floe.operators.exceptions import ParamsRefused
@@ -17,10 +17,36 @@ if TYPE_CHECKING:
 OLD_NAMES = {"adopt": "reset_topics", "forgive": "drop_backlog", "hand_back": "return_to_connect"}
 """Old names of params, with the present ones. They are accepted permanently."""
 
+_MEANT = {
+    "range": ("ranges",),
+    "offsets": ("ranges",),
+    "partitions": ("ranges",),
+    "limit": ("max_records",),
+    "max_offsets": ("max_records",),
+    "max_records_per_run": ("max_records",),
+    "from": ("from_time", "start_at"),
+    "begin": ("from_time", "start_at"),
+    "start": ("from_time", "start_at"),
+    "since": ("from_time", "start_at"),
+    "until": ("to_time",),
+    "to": ("to_time", "skip_to"),
+    "end": ("to_time",),
+    "allow_loss": ("accept_loss",),
+    "on_data_loss": ("accept_loss",),
+    "reset": ("reset_topics",),
+    "forget": ("drop_backlog",),
+    "diagnosis": ("diagnose",),
+    "table": ("tables",),
+    "topics": ("topic",),
+    "mode": ("overlap",),
+    "commit_branch": ("branch",),
+}
+"""What people call params, with those that mean it, of which a DAG has one."""
+
 MAX_NAMED = 10
 """Unknown params that an error lists."""
 
-_COMPARED_CHARACTERS = 200  # difflib is quadratic, and a name may be any text
+_COMPARED_CHARACTERS = 200
 
 
 def params_of(context: Context) -> dict[str, Any]:
@@ -97,13 +123,14 @@ def _refuse_unknown(names: Collection[str], form: Mapping[str, Param]) -> None:
     raise ParamsRefused(msg)
 
 
-def _advice(name: str, known: Collection[str]) -> str:
+def _advice(name: str, known: set[str]) -> str:
     short = name[:_COMPARED_CHARACTERS]
     if is_own(name) or find(name) is not None:
         return f'param {short!r} is not known: connector keys go into the param config, as in config={{"{short}": …}}'
-    likeness = {other: difflib.SequenceMatcher(None, short, other, autojunk=False).ratio() for other in known}
-    nearest = max(sorted(likeness), key=lambda other: likeness[other])
-    return f"param {short!r} is not known: the nearest param is {OLD_NAMES.get(nearest, nearest)}"
+    meant = next((one for one in _MEANT.get(short.replace("-", "_").lower(), ()) if one in known), None)
+    meant = meant or spelled_as(short, tuple(sorted(known)))
+    hint = f": the nearest param is {OLD_NAMES.get(meant, meant)}" if meant else ""
+    return f"param {short!r} is not known{hint}"
 
 
 def _validated(name: str, value: Any, param: Param) -> Any:

@@ -23,7 +23,7 @@ from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.spark import code_archive, local_mode
 from floe.operators.spark.connection_conf import conf_of
 from floe.operators.spark.job_folder import job_folder
-from floe.operators.spark.provider_internals import submitted
+from floe.operators.spark.provider_internals import end_of, submitted
 from floe.operators.spark.spark_log import RelayingHook
 from floe.operators.stored_plan import pulled
 from floe.operators.write_guard import GuardExpired, write_guard
@@ -144,7 +144,9 @@ class WriteFilesOperator(SparkSubmitOperator):
         except AirflowException as error:
             result = job.JobResult.load(job.JobResult.path_of(path))
             if result is None:
-                msg = "The Spark driver exited before floe reported a result. See the Spark log above."
+                submit = submitted(self._hook)
+                end = end_of(submit.poll() if submit is not None else None)
+                msg = f"The Spark driver {end} before floe reported a result. See the Spark log above."
                 raise JobFailed(msg) from error
             if result.timed_out:
                 raise WriteTimeout(str(result.error), result.timed_out) from None

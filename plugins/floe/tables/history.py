@@ -287,6 +287,15 @@ def check_ledger_present(table: str, metadata: TableMetadata, branch: str, group
     """Raise TableRefused when the branch has snapshots of this group but the table has no ledger of it."""
     for snapshot in branch_history(metadata, branch):
         if snapshot_property(snapshot, GROUP) == group_id:
+            of_branch = snapshot_property(snapshot, BRANCH)
+            if of_branch and of_branch != branch:
+                msg = (
+                    f"branch {branch!r} of table {table!r} has snapshot {snapshot.snapshot_id}, which {group_id!r} "
+                    f"committed to branch {of_branch!r}: {branch!r} was made of it, or set to it, by others, and floe has "
+                    f"no ledger of {branch!r}. Nothing was written. Commit to {of_branch!r}, or see docs/how-to/branches.md "
+                    f"for how to go on in {branch!r}."
+                )
+                raise TableRefused(msg, code="FLOE-410")
             msg = (
                 f"table {table!r} has snapshot {snapshot.snapshot_id} of {group_id!r} but its property "
                 f"'floe.ledger.{group_id}.{branch}' was removed. Nothing was written. Set the property again, to its value "

@@ -165,6 +165,7 @@ def new_target(name: str, connector: Connector) -> TableTarget:
         on_conflict=schema.on_conflict,
         force_optional=schema.force_optional,
         debezium_types=schema.debezium_types,
+        case_twins=schema.case_twins,
     )
     return TableTarget(name, rules=rules, transforms=connector.transforms)
 

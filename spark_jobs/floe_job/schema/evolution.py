@@ -16,6 +16,7 @@ from pyiceberg.types import (
 )
 
 from floe.catalogs.pyiceberg_internals import changed_metadata, changed_schema
+from floe.tables.exceptions import TableRefused
 from floe_job.schema.inference import merge
 from floe_job.schema.limits import ColumnLimits, reserved_names
 from floe_job.schema.proposal import (
@@ -174,6 +175,8 @@ class SchemaChanges:
 
         New columns are optional, what is inside them as proposed.
 
+        Raises TableRefused for one that a transform adds and that the table cannot get.
+
         If the columns of several tasks are too many only together, or in conflict with each other,
         the later ones are left out: their records are rejected when they are read again.
         """
@@ -183,8 +186,24 @@ class SchemaChanges:
         for path in missing.optional:
             update.make_column_optional(path)
         reserved = reserved_names(changed_metadata(update).partition_specs, changed_schema(update))
-        for path, proposal in missing._admitted(changed_schema(update), reserved):
+        admitted = dict(missing._admitted(changed_schema(update), reserved))
+        missing._check_injected(admitted, changed_schema(update))
+        for path, proposal in admitted.items():
             update.add_column(path, iceberg_type(proposal), required=False)
+
+    def _check_injected(self, admitted: Collection[Path], schema: Schema) -> None:
+        """Raise TableRefused for a column that a transform fills in and that the table cannot get: every record needs it."""
+        path = next((path for path in self.columns if path[0] in self.rules.injected and path not in admitted), None)
+        if path is None:
+            return
+        name = ".".join(path)
+        twin = next((one for one in index_by_name(schema) if one.lower() == name.lower()), None)
+        why = "the table has no room for it" if twin is None else f"it differs from the column {twin!r} by case only"
+        msg = (
+            f"the column {name!r}, which a transform adds, cannot be added: {why}. Nothing was written. Set another "
+            "field_name for the transform, or rename or drop a column of the table"
+        )
+        raise TableRefused(msg, code="FLOE-413")
 
     def new_schema(self) -> Schema:
         """Return the schema of a table made from the columns to add, with fresh field ids."""
@@ -197,7 +216,7 @@ class SchemaChanges:
 
     def _admitted(self, schema: Schema, reserved: Collection[str] = frozenset()) -> Iterator[tuple[Path, Proposal]]:
         """Yield the columns that the schema can get, one after the other, without what it cannot get inside them."""
-        room = ColumnLimits({*index_by_name(schema), *reserved}, len(index_by_id(schema)))
+        room = ColumnLimits({*index_by_name(schema), *reserved}, len(index_by_id(schema)), twins=self.rules.case_twins)
         for path, proposal in self.columns.items():
             admitted = room.admit(path, proposal)
             if admitted is not None:

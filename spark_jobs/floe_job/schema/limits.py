@@ -24,6 +24,7 @@ _NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _COMPATIBLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 """Names that are the same in files."""
 
+_Place = tuple[str, str]
 _OR_DROP = "or set iceberg.tables.evolve-schema-enabled to false, which leaves new fields out"
 
 
@@ -76,26 +77,28 @@ def check_reserved(names: Iterable[str], reserved: Collection[str]) -> None:
 
 
 class FullNames:
-    """The dotted names of columns, and where in files each may be located. The cost of a check depends on the new names."""
+    """The dotted names of columns, and where in files each may be located. The cost of a check depends on the new names.
 
-    def __init__(self, names: Iterable[str]) -> None:
+    ``twins``: two columns of a struct may have names that differ by case only.
+    """
+
+    def __init__(self, names: Iterable[str], *, twins: bool = False) -> None:
+        self._twins = twins
         self._names = set(names)
-        self._places = {place for name in self._names for place in _places(name, self._names)}
+        self._places = {place: name for name in self._names for place in _places(name, self._names, twins=twins)}
 
     def check(self, names: Sequence[str], path: Path) -> None:
-        """Check that dotted names are neither taken nor equal, as they are or in files. Raises Unnameable."""
-        places = self._places_of(names)
-        distinct = set(places)
-        if len(distinct) < len(places) or not distinct.isdisjoint(self._places):
-            problem = (
-                f"column {clip(path[-1], VALUE_LENGTH)!r}: with it two columns would have one full name, by a dot in a "
-                f"name, or one name in files, where 'a.b' is a_x2Eb and '1' is _1; rename the field, {_OR_DROP}"
-            )
-            raise Unnameable(problem)
+        """Check that dotted names are neither taken nor equal, as they are, in files or but for case. Raises Unnameable."""
+        new: dict[_Place, str] = {}
+        for name, place in self._places_of(names):
+            other = new.get(place, self._places.get(place))
+            if other is not None:
+                raise Unnameable(_taken(name, other, path))
+            new[place] = name
 
     def add(self, names: Sequence[str]) -> None:
         """Add the names of new columns, which have passed the check."""
-        self._places.update(self._places_of(names))
+        self._places.update((place, name) for name, place in self._places_of(names))
         self._names.update(names)
 
     def remove(self, names: Sequence[str]) -> None:
@@ -103,11 +106,26 @@ class FullNames:
         if not names:
             return
         self._names.difference_update(names)
-        self._places.difference_update(self._places_of(names))
+        for _, place in self._places_of(names):
+            self._places.pop(place, None)
 
-    def _places_of(self, names: Sequence[str]) -> list[tuple[str, str]]:
+    def _places_of(self, names: Sequence[str]) -> list[tuple[str, _Place]]:
         columns = _Both(self._names, frozenset(names))
-        return [place for name in names for place in _places(name, columns)]
+        return [(name, place) for name in names for place in _places(name, columns, twins=self._twins)]
+
+
+def _taken(name: str, other: str, path: Path) -> str:
+    """Say which two columns cannot be beside each other, and what to do."""
+    if name != other and name.lower() == other.lower():
+        return (
+            f"column {clip(name, VALUE_LENGTH)!r}: differs by case only from {clip(other, VALUE_LENGTH)!r}, and Spark "
+            "and Trino read no such table; rename the field, or set iceberg.tables.schema-case-insensitive to true for one "
+            "column, floe.schema.case to sensitive for two, iceberg.tables.evolve-schema-enabled to false for none"
+        )
+    return (
+        f"column {clip(path[-1], VALUE_LENGTH)!r}: with it two columns would have one full name, by a dot in a "
+        f"name, or one name in files, where 'a.b' is a_x2Eb and '1' is _1; rename the field, {_OR_DROP}"
+    )
 
 
 class _Both(Container[str]):
@@ -123,16 +141,20 @@ class _Both(Container[str]):
 class ColumnLimits:
     """The columns that a table can still get: up to the limit, with names that no other column has."""
 
-    def __init__(self, full_names: Iterable[str], count: int) -> None:
-        """Start with the dotted names of the existing columns, and their number, nested ones included."""
+    def __init__(self, full_names: Iterable[str], count: int, *, twins: bool = False) -> None:
+        """Start with the dotted names of the existing columns, and their number, nested ones included.
+
+        ``twins``: two columns of a struct may have names that differ by case only.
+        """
         self._left = MAX_COLUMNS - count
+        self._twins = twins
         self._names = set(full_names)
-        self._places = {place for name in self._names for place in _places(name, self._names)}
+        self._places = {place for name in self._names for place in _places(name, self._names, twins=twins)}
 
     def admit(self, path: Path, proposal: Proposal) -> Proposal | None:
         """Add one more column with what is inside it, as far as there is room; None if nothing of it is left."""
         name = ".".join(path)
-        places = set(_places(name, self._names))
+        places = set(_places(name, self._names, twins=self._twins))
         if self._left < 1 or not self._places.isdisjoint(places):
             return None
         self._left -= 1
@@ -167,17 +189,23 @@ def full_names(path: Path, proposal: Proposal) -> Iterator[str]:
         yield from full_names(inner, nested)
 
 
-def _places(name: str, columns: Container[str]) -> Iterator[tuple[str, str]]:
+def _places(name: str, columns: Container[str], *, twins: bool) -> Iterator[_Place]:
     """Yield where the column of a dotted name may be located: what it is in, and its name there as files have it.
 
     After the name of a column, a dot may be part of a name, or separate it from what is inside. Both are considered.
+    Without ``twins`` a name in another case has the same place.
     """
-    yield "", _in_file(name)
+    in_file = _in_file if twins else _in_any_case
+    yield "", in_file(name)
     dot = name.find(".")
     while dot >= 0:
         if name[:dot] in columns:
-            yield name[:dot], _in_file(name[dot + 1 :])
+            yield name[:dot], in_file(name[dot + 1 :])
         dot = name.find(".", dot + 1)
+
+
+def _in_any_case(name: str) -> str:
+    return _in_file(name).lower()
 
 
 def _in_file(name: str) -> str:

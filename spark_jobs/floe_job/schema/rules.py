@@ -18,7 +18,8 @@ class ColumnRules:
     ignored. ``taken``: full names of all columns of such a transform: they count, and no column of a record may get one of
     them. ``reserved``: full names that partition fields of the table have, and so no new column may. ``force_optional``:
     nothing in a new column is required, whatever the schema of its values says. ``debezium_types``: Debezium's semantic types
-    are read as what they mean.
+    are read as what they mean. ``case_twins``: new columns may differ from others by case only, which most engines cannot
+    read.
     """
 
     evolve: bool = False
@@ -29,6 +30,7 @@ class ColumnRules:
     reserved: frozenset[str] = frozenset()
     force_optional: bool = False
     debezium_types: bool = False
+    case_twins: bool = False
 
 
 PLAIN = ColumnRules()

@@ -75,7 +75,7 @@ def test_a_connector_whose_file_breaks_is_red_until_repaired(
     red = wait_for_run(deployment, name, "failed")
     assert red.tasks == {"plan": "failed", "write": "upstream_failed", "commit": "upstream_failed"}
     log = red.log("plan")
-    assert "unknown key 'floe.x'; the nearest known key is" in log
+    assert "unknown key 'floe.x'; there is no such key" in log
     assert wait_until(lambda: f"{file} (DAG {name})" in import_errors(deployment), WITHIN)
     assert "unknown key 'floe.x'" in import_errors(deployment)
 

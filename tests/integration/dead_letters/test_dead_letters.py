@@ -156,3 +156,61 @@ def test_what_a_table_owed_is_judged_when_it_catches_up(pipeline: MakePipeline) 
         pass
     assert one.column("id", OTHER) == [0, 1]
     assert [(offset, table) for offset, table, *_ in dead_letters(one)] == [(1, BEHIND), (1, OTHER)]
+
+
+def test_spelling_that_differs_by_case_only_never_becomes_a_column(pipeline: MakePipeline) -> None:
+    """In the run that makes the table, between its tasks, in a later run, and inside a struct."""
+    one = pipeline(3, **{"floe.deadletter.table": DEAD_LETTERS})
+    one.produce([{"ID": 1, "id": 2}], partition=0)
+    one.produce([{"Price": 1}], partition=1)
+    one.produce([{"price": 2}, {"s": {"a": 1, "A": 2}}], partition=2)
+    one.run()
+    one.produce([{"PRICE": 3}, {"s": {"b": 1}}, {"s": {"B": 2}}], partition=0)
+    one.run()
+    names = one.table().schema().column_names
+    assert len(set(map(str.lower, names))) == len(names)
+    assert one.table().scan().count() + len(dead_letters(one)) == 7
+    rows = one.table(DEAD_LETTERS).scan().to_arrow().to_pylist()
+    reasons = [row["reason"] for row in rows]
+    assert len(reasons) == 5 and all("differs by case only from" in reason for reason in reasons), reasons
+    assert {row["stage"] for row in rows} == {"schema"}
+
+
+def test_two_spellings_are_two_columns_where_that_is_set(pipeline: MakePipeline) -> None:
+    one = pipeline(**{"floe.schema.case": "sensitive", "errors.tolerance": "none"})
+    one.produce([{"ID": 1, "id": 2}])
+    one.run()
+    assert one.table().scan().to_arrow().to_pylist() == [{"ID": 1, "id": 2}]
+
+
+def test_table_of_another_with_both_spellings_is_written_to(pipeline: MakePipeline) -> None:
+    from pyiceberg.schema import Schema
+    from pyiceberg.types import LongType, NestedField
+
+    from floe.catalogs.client import Tables
+
+    one = pipeline(**{"errors.tolerance": "none"})
+    both = Schema(NestedField(1, "ID", LongType()), NestedField(2, "id", LongType()))
+    Tables.of(one.connector).create("db.t", both)
+    one.produce([{"ID": 1, "id": 2, "x": 3}])
+    one.run()
+    assert one.table().scan().to_arrow().to_pylist() == [{"ID": 1, "id": 2, "x": 3}]
+
+
+def test_column_of_a_transform_beside_one_in_another_case_is_refused_by_the_table(pipeline: MakePipeline) -> None:
+    from pyiceberg.schema import Schema
+    from pyiceberg.types import LongType, NestedField
+
+    from floe.catalogs.client import Tables
+    from floe.tables.exceptions import TableRefused
+
+    kind = "org.apache.iceberg.connect.transforms.KafkaMetadataTransform"
+    one = pipeline(**{"transforms": "meta", "transforms.meta.type": kind})
+    loud = Schema(NestedField(1, "id", LongType()), NestedField(2, "_KAFKA_METADATA_OFFSET", LongType()))
+    Tables.of(one.connector).create("db.t", loud)
+    one.produce([{"id": 1}])
+    plan = one.plan()
+    with pytest.raises(
+        TableRefused, match=r"'_kafka_metadata_offset', which a transform adds.*'_KAFKA_METADATA_OFFSET' by case"
+    ):
+        one.write(plan)

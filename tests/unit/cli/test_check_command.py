@@ -41,12 +41,26 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 
 def test_check_as_json_has_keys_warnings_and_no_secret(run: Run, write: Any) -> None:
-    path = write(**{"iceberg.catalog.token": "canary-of-json", "confluent.x": "1"})
+    path = write(**{"iceberg.catalog.s3.secret-access-key": "canary-of-json", "confluent.x": "1"})
     code, out = run("check", "--json", path)
     (one,) = json.loads(out)
     assert (code, one["name"], one["ok"], len(one["warnings"])) == (0, "pizzas", True, 1)
     assert {"key": "topics", "value": "completed-pizzas", "from": "file", "class": "replay"} in one["keys"]
     assert "canary" not in out and run("check", "--json", "--strict", path)[0] == 1
+
+
+def test_check_as_json_is_ok_where_the_exit_code_is_0_only(run: Run, write: Any, tmp_path: Path) -> None:
+    fine = write("a.json", topics="a", **{"iceberg.connect.group-id": "a"})
+    warned = write("b.json", **{"confluent.x": "1"})
+    for path, name in ((fine, "a"), (warned, "b")):
+        path.write_text(path.read_text().replace('"pizzas"', f'"{name}"'))
+    for options, oks in ((("--json",), [True, True]), (("--json", "--strict"), [True, False])):
+        code, out = run("check", *options, fine, warned)
+        assert [one["ok"] for one in json.loads(out)] == oks
+        assert code == int(not all(oks))
+    (empty := tmp_path / "empty").mkdir()
+    code, out = run("check", "--json", empty)
+    assert (code, json.loads(out)) == (1, [{"ok": False, "problems": ["no connector files"]}])
 
 
 def test_check_as_json_has_the_problems_of_broken_files(run: Run, write: Any, tmp_path: Path) -> None:

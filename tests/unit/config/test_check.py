@@ -79,12 +79,12 @@ def test_check_prints_the_defaults_that_hold(check: Any, write: Write, document:
 
 
 def test_check_prints_warnings_first_and_hides_secrets(check: Any, write: Write, document: Document) -> None:
-    path = write("x.json", document({"iceberg.catalog.token": "canary", "confluent.x": "pass"}))
+    path = write("x.json", document({"iceberg.catalog.s3.secret-access-key": "canary", "confluent.x": "pass"}))
     code, out = check(path)
     assert code == 0 and "canary" not in out
     assert out.splitlines()[0].endswith("1 warning")
     assert out.splitlines()[1].startswith("  WARNING 'confluent.x' is no key of floe")
-    assert rows(out)["iceberg.catalog.token"][:2] == ("<hidden>", "file")
+    assert rows(out)["iceberg.catalog.s3.secret-access-key"][:2] == ("<hidden>", "file")
 
 
 def test_a_warning_is_an_error_to_strict(check: Any, write: Write, document: Document) -> None:
@@ -170,7 +170,10 @@ def test_make_check_needs_no_setup(write: Write, tmp_path: Path) -> None:
 
 
 def test_check_warns_of_secrets_that_are_too_short(check: Any, write: Write, document: Document) -> None:
-    path = write("x.json", document({"iceberg.kafka.sasl.password": "p1x", "iceberg.catalog.token": "long-enough"}))
+    path = write(
+        "x.json",
+        document({"iceberg.kafka.sasl.password": "p1x", "iceberg.catalog.s3.secret-access-key": "long-enough"}),
+    )
     code, out = check(path)
     assert code == 0
     (warning,) = (line for line in out.splitlines() if "WARNING" in line)

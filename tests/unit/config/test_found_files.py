@@ -74,7 +74,7 @@ def test_deserializer_is_answered_with_its_converter(problems: Problems, name: s
 
 @pytest.mark.parametrize(
     "key",
-    ["s3.ssl-enabled", "s3.signing-region", "adls.auth.type", "aws.region"],
+    ["s3.signing-region", "adls.auth.type", "s3.block-size"],
 )
 def test_another_setting_is_not_suggested(problems: Problems, key: str) -> None:
     (problem,) = problems({f"{CATALOG}{key}": "x"})
@@ -84,15 +84,17 @@ def test_another_setting_is_not_suggested(problems: Problems, key: str) -> None:
 @pytest.mark.parametrize(
     ("key", "meant"),
     [
-        ("s3.path.style.access", "s3.path-style-access"),
-        ("s3.endpoint-url", "s3.endpoint"),
-        ("s3.access.key", "s3.access-key-id"),
-        ("glue.warehouse", "warehouse"),
+        ("s3.path.style.access", "the nearest known one is iceberg.catalog.s3.path-style-access"),
+        ("s3.endpoint-url", "set iceberg.catalog.s3.endpoint"),
+        ("s3.access.key", "set iceberg.catalog.s3.access-key-id"),
+        ("glue.warehouse", "set iceberg.catalog.warehouse"),
+        ("aws.region", "set iceberg.catalog.client.region"),
+        ("s3.ssl-enabled", "write http:// or https:// in iceberg.catalog.s3.endpoint, and remove it"),
     ],
 )
 def test_a_setting_spelled_otherwise_is_suggested(problems: Problems, key: str, meant: str) -> None:
     (problem,) = problems({f"{CATALOG}{key}": "x"})
-    assert problem.endswith(f"; the nearest known one is {CATALOG}{meant}")
+    assert problem.endswith(f"; {meant}")
 
 
 def test_keys_of_an_unnamed_type_are_not_to_be_removed(problems: Problems) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from floe.config.keys.spelling import spelled_as
 from floe.config.secrets.detection import is_reference
 
 HADOOP: Final = "iceberg.hadoop."
@@ -30,6 +31,12 @@ _REFUSED: Final[Mapping[str, str]] = {
     "fs.s3a.security.credential.provider.path": "floe reads no keystores of Hadoop: use a reference, as ${file:…:key}",
     "hadoop.security.credential.provider.path": "floe reads no keystores of Hadoop: use a reference, as ${file:…:key}",
 }
+_ELSEWHERE: Final[Mapping[str, str]] = {
+    "hive.metastore.uris": "set iceberg.catalog.uri",
+    "hive.metastore.warehouse.dir": "set iceberg.catalog.warehouse",
+    "fs.defaultFS": "set iceberg.catalog.warehouse",
+}
+_MAX_COMPARED: Final = 20  # keys without effect: each is compared with all that have one
 
 
 def hadoop_properties(given: Mapping[str, str]) -> dict[str, str]:
@@ -49,6 +56,11 @@ def hadoop_problems(given: Mapping[str, str]) -> Iterator[str]:
     for key, advice in _REFUSED.items():
         if key in given:
             yield f"{HADOOP}{key} is refused: {advice}"
+    effective = (*_TRANSLATED, *_REFUSED)
+    others = [key for key in given if key not in effective][:_MAX_COMPARED]
+    for key in others:
+        if near := spelled_as(key, effective):
+            yield f"unknown key {HADOOP}{key[:200]}; the nearest known key is {HADOOP}{near}"
     default = given.get("fs.defaultFS", "").strip()
     if default.startswith(("hdfs:", "viewfs:", "webhdfs:")):
         yield f"{HADOOP}fs.defaultFS {default[:100]!r} is refused: floe writes to no HDFS. Set iceberg.catalog.warehouse"
@@ -58,4 +70,5 @@ def hadoop_warnings(given: Mapping[str, str]) -> Iterator[str]:
     """Yield keys that have no effect."""
     for key in given:
         if key not in _TRANSLATED and key not in _REFUSED:
-            yield f"{HADOOP}{key[:200]} has no effect: there is no Hadoop in floe; fs.s3a.* of S3's access is understood"
+            hint = _ELSEWHERE.get(key, "fs.s3a.* of S3's access is understood")
+            yield f"{HADOOP}{key[:200]} has no effect: there is no Hadoop in floe; {hint}"

@@ -53,6 +53,7 @@ HIVE: Final = CatalogType(
         no_effect("list-all-tables", "floe lists Iceberg's tables only"),
         refused("hive.kerberos-authentication", _KERBEROS),
         refused("hive.kerberos-service-name", _KERBEROS),
+        no_effect("hive.metastore.uris", "the address is iceberg.catalog.uri: set that"),
         no_effect("hive.metastore.*", "there is no Hadoop in floe; address and locks have keys of their own"),
         refused("hive.metastore.sasl.*", _KERBEROS),
         refused("hive.metastore.kerberos.*", _KERBEROS),

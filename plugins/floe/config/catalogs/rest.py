@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from floe.config.catalogs.base import PREFIX, CatalogKey, CatalogType, no_effect, refused, taken
+from floe.config.keys.spelling import spelled_as
 from floe.config.secrets.detection import is_reference
 
 AUTH_TYPE: Final = "rest.auth.type"
@@ -152,6 +153,8 @@ def _problem(key: str, value: str) -> str | None:
 def _header_problem(key: str, value: str) -> str | None:
     if key.lower() == f"header.{DELEGATION}" and value.strip().lower() != VENDED:
         return f"{value[:100]!r} is refused: floe takes vended credentials only. Set {VENDED}"
+    if key.lower() != f"header.{DELEGATION}" and spelled_as(key.lower(), (f"header.{DELEGATION}",)):
+        return f"is refused: the nearest known key is {PREFIX}header.{DELEGATION}"
     if key.startswith(_ONE_LINE) and _CONTROL.search(value):
         return "has a line break or another control character, which no header may have: remove it"
     return None

@@ -29,6 +29,7 @@ _KEYS: Final = (
     ),
     translated(f"{_DRIVER}init-catalog-tables", "init_catalog_tables", "false: floe creates no tables in the database"),
     no_effect(f"{_DRIVER}strict-mode", "floe creates a table's namespace before the table, and needs none without one"),
+    refused("user", "the login to the database is jdbc.user and jdbc.password: set those"),
     no_effect("clients", "floe uses one connection at a time, and more where threads need them"),
     no_effect("retryable_status_codes", "floe decides by the database's error whether to try again"),
     *(no_effect(f"{_DRIVER}{name}", reason) for name, reason in NO_EFFECT.items()),

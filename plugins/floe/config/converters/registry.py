@@ -98,13 +98,18 @@ def _read(settings: Settings, role: Role, converter: ConverterClass, name: str) 
     options = OptionReader(settings.properties.under(prefix), prefix, connection=settings.text(CONNECTION))
     spec = converter.read(options, role)
     options.ignore((_TYPE,), "the prefix of the option says what is converted")
+    misspelt = options.misspelt()
     settings.problems.extend(options.problems)
+    settings.problems.extend(
+        f"unknown key {(prefix + option)[:_SHOWN_CHARACTERS]!r}; the nearest known key is {prefix}{meant}"
+        for option, meant in misspelt.items()
+    )
     settings.warnings.extend(options.warnings)
     settings.warnings.extend(f"{prefix}{option} has no effect: {why}" for option, why in options.without_effect.items())
     settings.warnings.extend(
         f"{prefix}{option[:_SHOWN_CHARACTERS]} has no effect: it is no option of {name[:_SHOWN_CHARACTERS]}"
         for option in options.options
-        if option not in options.used
+        if option not in options.used and option not in misspelt
     )
     return spec
 

@@ -172,6 +172,14 @@ FLOE: Final = (
         key_class=KeyClass.REPLAY,
     ),
     supported(
+        "floe.schema.case",
+        Kind.STRING,
+        "unique",
+        "New columns whose names differ from others of the same struct by case only: `unique`, their records are rejected, "
+        "as Spark, Trino and Hive cannot read such a table; or `sensitive`, they are added.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
         "floe.debezium.types",
         Kind.BOOLEAN,
         "false",

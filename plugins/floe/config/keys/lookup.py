@@ -1,10 +1,10 @@
-"""Lookup of a key in the table, and of the nearest known one for an unknown key."""
+"""Lookup of a key in the table, and of the known one that an unknown key means."""
 
-from collections.abc import Iterator
 from functools import cache
 
-from floe.config.keys.key import Key
-from floe.config.keys.spelling import MAX_CHARACTERS, Pairs, begins_near, is_near, likeness, may_be_near, pairs
+from floe.config.keys.key import Key, Status
+from floe.config.keys.other_names import of_connector, of_table
+from floe.config.keys.spelling import Pairs, begins_near, may_be_near, pairs, spelled_as
 from floe.config.keys.table import KEYS
 
 OWN_PREFIXES = ("iceberg.", "floe.", "transforms.", "predicates.", "errors.")
@@ -22,7 +22,11 @@ for _family in {".".join(prefix.split(".")[:2]) for prefix, _, _ in _PATTERNS}:
         end: tuple(pattern for pattern in _own if pattern[1].rpartition(".")[2] in ("", end))
         for end in ("", *(suffix.rpartition(".")[2] for _, suffix, _ in _own))
     }
-_UNFILLED = 0.87  # a pattern that the key has no part for is less likely meant
+_SETTINGS = {
+    begin: tuple(entry.setting for _, suffix, entry in _PATTERNS if suffix and entry.prefix == begin)
+    for begin in dict.fromkeys(prefix for prefix, suffix, _ in _PATTERNS if suffix)
+}
+"""The settings of one table, by the beginning of their keys."""
 
 
 def find(key: str) -> Key | None:
@@ -61,24 +65,46 @@ def is_own(key: str) -> bool:
     return key.startswith(OWN_PREFIXES)
 
 
+def advice(key: str) -> str:
+    """Return what to do with an unknown ``key``: the key that means the same, by what is known of it or by its spelling.
+
+    Empty where nothing says what is meant: a key that is taken and means something else is worse than none.
+    """
+    if found := of_connector(key) or of_setting(key):
+        return found
+    meant = near_miss(key)
+    if meant is None:
+        return ""
+    entry = find(meant)
+    why = f", and floe does not support it: {entry.doc}" if entry is not None and entry.status is Status.REFUSED else ""
+    return f"the nearest known key is {meant}{why}"
+
+
+def of_setting(key: str) -> str:
+    """Return the advice on a key about one table; empty for another."""
+    for begin, settings in _SETTINGS.items():
+        table, _, setting = key.removeprefix(begin).rpartition(".")
+        if key.startswith(begin) and table:
+            if meant := spelled_as(setting, settings):
+                return f"the nearest known key is {begin}{table}.{meant}"
+            return of_table(table, setting) or f"a table has {', '.join(settings)} with {begin}"
+    return ""
+
+
 def near_miss(key: str) -> str | None:
-    """Return the known key, or pattern, that ``key`` is at most two edits away from; None if there is none."""
+    """Return the known key, or pattern, that ``key`` is a spelling of; None if there is none."""
+    if meant := spelled_as(key, _NAMES):
+        return meant
     own = pairs(key)
-    exact = (name for name, of_name in _pairs_of_names() if may_be_near(own, of_name) and is_near(key, name))
     patterns = (
         _filled(key, entry)
         for entry, of_prefix in _pairs_of_prefixes()
         if may_be_near(own, of_prefix) and key.endswith(entry.suffix) and begins_near(key, entry.prefix)
     )
-    return next(exact, None) or next(patterns, None)
+    return next(patterns, None)
 
 
-def nearest(key: str, cutoff: float = 0.0) -> str | None:
-    """Return the known key that is spelled most like ``key``; patterns are filled in with the key's own parts."""
-    rating, found = max(_candidates(key), key=lambda candidate: candidate[0])
-    return found if rating >= cutoff else None
-
-
+_NAMES = tuple(_EXACT)
 _EVERY_PATTERN = tuple(entry for _, _, entry in _PATTERNS)
 
 
@@ -91,35 +117,5 @@ def _filled(key: str, entry: Key) -> str:
 
 
 @cache
-def _pairs_of_names() -> tuple[tuple[str, Pairs], ...]:
-    return tuple((name, pairs(name)) for name in _EXACT)
-
-
-@cache
-def _pairs_of_patterns() -> tuple[tuple[Key, Pairs], ...]:
-    return tuple((entry, pairs(entry.prefix + entry.suffix)) for entry in _EVERY_PATTERN)
-
-
-@cache
 def _pairs_of_prefixes() -> tuple[tuple[Key, Pairs], ...]:
     return tuple((entry, pairs(entry.prefix)) for entry in _EVERY_PATTERN)
-
-
-def _candidates(key: str) -> Iterator[tuple[float, str]]:
-    """Rate the known keys. Only the fixed parts of a pattern count: the placeholder matches any text."""
-    short = key[:MAX_CHARACTERS]
-    own = pairs(short)
-    for name, of_name in _pairs_of_names():
-        yield likeness(own, of_name), name
-    parts = short.split(".")
-    fixed: dict[tuple[int, bool], Pairs] = {}
-    for entry, of_pattern in _pairs_of_patterns():
-        depth, has_end = entry.prefix.count("."), bool(entry.suffix)
-        if (depth, has_end) not in fixed:
-            fixed[depth, has_end] = pairs(".".join(parts[:depth]) + "." + (f".{parts[-1]}" if has_end else ""))
-        rating = likeness(of_pattern, fixed[depth, has_end])
-        filling = ".".join(parts[depth:-1] if has_end else parts[depth:])
-        if filling:
-            yield rating, f"{entry.prefix}{filling}{entry.suffix}"
-        else:
-            yield rating * _UNFILLED, entry.name

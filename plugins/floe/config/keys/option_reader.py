@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from floe.config.keys.key import Kind
+from floe.config.keys.spelling import spelled_as
 from floe.config.keys.values import InvalidValue, parse_boolean, parse_integer
 from floe.config.secrets.detection import is_reference
 
 _SHOWN_CHARACTERS = 100
+_MAX_COMPARED = 20  # unknown options: each is compared with all that have an effect
 
 
 @dataclass
@@ -18,8 +20,8 @@ class OptionReader:
 
     ``prefix``: that of the role, for messages. ``namespace``: a prefix that each option may have besides, such as
     ``schema.registry.``; an option with it takes precedence. A value that is a reference is not checked. ``connection``:
-    the Airflow connection that gives a task the options that are missing. A copy with another namespace notes in the same
-    places.
+    the Airflow connection that gives a task the options that are missing. ``asked``: every name that has an effect. A copy
+    with another namespace notes in the same places.
     """
 
     options: Mapping[str, str]
@@ -27,6 +29,7 @@ class OptionReader:
     namespace: str = ""
     connection: str = ""
     used: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     without_effect: dict[str, str] = field(default_factory=dict)
@@ -34,6 +37,7 @@ class OptionReader:
     def key(self, *names: str) -> str | None:
         """Return the first of the names that is given with a value, as it is spelled; all spellings count as read."""
         spelled = [one for name in names for one in ((self.namespace + name, name) if self.namespace else (name,))]
+        self.asked.update(spelled)
         given = [name for name in dict.fromkeys(spelled) if name in self.options]
         self.used.update(given)
         return next((name for name in given if self.options[name].strip()), None)
@@ -84,6 +88,12 @@ class OptionReader:
     def refuse_value(self, key: str, why: str) -> None:
         """Note a problem of a value that is no secret."""
         self.problems.append(f"{self.prefix}{key} {self.options[key][:_SHOWN_CHARACTERS]!r}: {why}")
+
+    def misspelt(self) -> dict[str, str]:
+        """Return the options that were not read and are spellings of one that has an effect, with that one."""
+        names = tuple(sorted(self.asked))
+        unread = [name for name in self.options if name not in self.used][:_MAX_COMPARED]
+        return {name: meant for name in unread if (meant := spelled_as(name, names)) is not None}
 
     def ignore(self, names: Iterable[str], why: str) -> None:
         """Count options as read that change nothing."""

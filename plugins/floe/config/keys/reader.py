@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from floe.config.keys.key import Key, Kind, Status
-from floe.config.keys.lookup import canonical_of, find, is_own, near_miss, nearest
+from floe.config.keys.lookup import advice, canonical_of, find, is_own, near_miss
+from floe.config.keys.other_names import of_connector
 from floe.config.keys.table import KEYS
 from floe.config.keys.values import InvalidValue, parse_boolean, parse_integer, parse_list
 from floe.config.properties import Properties
@@ -12,6 +13,7 @@ _ENTRIES = {entry.name: entry for entry in KEYS}
 _MAX_SUGGESTIONS = 20  # each compares with the whole table
 _MAX_FOREIGN = 50  # unknown keys of other families: each is compared with the whole table
 _SHOWN_CHARACTERS = 200
+_NONE = "there is no such key, nor one that means it: remove it. docs/reference/configuration.md has all keys"
 _CHECKED_KINDS = (Kind.BOOLEAN, Kind.INT, Kind.LONG)
 
 
@@ -96,8 +98,8 @@ class Settings:
         shown = repr(key[:_SHOWN_CHARACTERS])
         if is_own(key):
             self._suggested += 1
-            hint = f"; the nearest known key is {nearest(key)}" if self._suggested <= _MAX_SUGGESTIONS else ""
-            self.problems.append(f"unknown key {shown}{hint}")
+            hint = advice(key) if self._suggested <= _MAX_SUGGESTIONS else ""
+            self.problems.append(f"unknown key {shown}; {hint[:_SHOWN_CHARACTERS] or _NONE}")
             return
         self._foreign += 1
         if self._foreign > _MAX_FOREIGN:
@@ -105,7 +107,11 @@ class Settings:
         if (meant := near_miss(key)) is not None:
             self.problems.append(f"unknown key {shown}; the nearest known key is {meant[:_SHOWN_CHARACTERS]}")
         else:
-            self.warnings.append(f"{shown} is no key of floe, the Iceberg sink or Kafka Connect: it has no effect")
+            known = of_connector(key)
+            hint = f"; {known}" if known else ""
+            self.warnings.append(
+                f"{shown} is no key of floe, the Iceberg sink or Kafka Connect: it has no effect{hint}"
+            )
 
     def _check_type(self, entry: Key, key: str, value: str) -> None:
         try:

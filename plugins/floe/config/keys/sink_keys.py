@@ -117,7 +117,7 @@ SINK: Final = (
         "iceberg.control.commitIntervalMs",
         Kind.LONG,
         None,
-        "No release of the sink has this key: set iceberg.control.commit.interval-ms.",
+        "Of Tabular's sink before 0.5; no later one reads it. Set iceberg.control.commit.interval-ms.",
     ),
     supported("iceberg.connect.group-id", Kind.STRING, "connect-<name>", "The group that holds the position."),
     supported(

@@ -1,18 +1,26 @@
-"""The similarity of two spellings: edit distance up to a limit, and common pairs of letters for suggestions.
+"""Spellings of one name: other separators, typing errors up to a limit. A name with another meaning is no spelling.
 
 Keys are untrusted input, so no cost here is proportional to the product of two lengths.
 """
 
 import re
+from collections.abc import Mapping, Set
 from functools import lru_cache
+from typing import NamedTuple
 
 MAX_DISTANCE = 2
 MAX_CHARACTERS = 100
 """Characters of a text that are compared: more than any known key has."""
 
-_LIKENESS = 0.65
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
-_PAIRS_PER_EDIT = 3  # that an edit can remove from a text: swapped neighbours are in three
+_MOST_PAIRS = 3 * MAX_DISTANCE + 1  # that two edits can remove from a text: swapped neighbours are in three
+_SHORTEST_MISSPELT = 4  # of shorter words each letter counts: min is not max, id not uid
+_MAX_WRONG_WORDS = 2
+_FILLERS = frozenset({"enabled", "enable", "default", "ms"})
+"""Words that change no meaning: ``auto-create`` and ``auto-create-enabled`` are one, and ``timeout`` and ``timeout-ms``."""
+_ONE_WORD = {"url": "uri", "urls": "uri", "uris": "uri"}
+_TWO_EDITS = 8
+"""Letters of a word that may have two typing errors; shorter ones are soon another word: secret and secure."""
 
 Pairs = frozenset[str]
 """The pairs of neighbouring characters of a text."""
@@ -24,52 +32,92 @@ def pairs(text: str) -> Pairs:
     return frozenset([padded[i : i + 2] for i in range(len(padded) - 1)])
 
 
-def likeness(one: Pairs, other: Pairs) -> float:
-    """Return the fraction of pairs that two texts have in common (Dice's coefficient), 0 to 1."""
-    return 2 * len(one & other) / ((len(one) + len(other)) or 1)
+def spelled_as(text: str, names: tuple[str, ...]) -> str | None:
+    """Return the name that ``text`` is a spelling of: with other separators, or misspelt; None if it is of none, or of two.
+
+    A word that some name has is not a misspelling of another word, so no name with another meaning is returned.
+    """
+    text = text[:MAX_CHARACTERS]
+    own, known = _words(text), _known(names)
+    if name := known.by_letters.get("".join(own)):
+        return name
+    words = frozenset(own)
+    unheard, of_text = words - known.vocabulary, pairs(text)
+    right = len(own) - min(_MAX_WRONG_WORDS, len(unheard))
+    near = [
+        name
+        for name, others, count, of_name, least in known.all_names
+        if (count == len(own) and len(others & words) >= right and _are_near(own, _words_of(name), unheard))
+        or (len(of_name & of_text) >= least and unheard >= words - others and is_near(text, name))
+    ]
+    if len(near) > 1:
+        near = [name for name in near if is_near(text, name)]
+    return near[0] if len(near) == 1 else None
 
 
-def nearest_of(text: str, names: tuple[str, ...]) -> str | None:
-    """Return the name with the largest fraction of pairs in common with ``text``; None if there are no names."""
-    own = pairs(text)
-    size = len(own)
-    nearest, most = None, -1.0
-    for name, known, length in _pairs_of_names(names):
-        common = 2 * len(own & known) / (size + length)
-        if common > most:
-            nearest, most = name, common
-    return nearest
+class _Known(NamedTuple):
+    """Names to compare with: by their letters, and each with its words, how many there are, its pairs, and how many of them
+    a text has at least that is two edits away.
+    """
 
-
-def is_like(text: str, known: str) -> bool:
-    """Whether a text may be meant for a known one, by common pairs or by edits: another name only misleads."""
-    return likeness(pairs(text), _pairs_of_name(known)) >= _LIKENESS or is_near(text[:MAX_CHARACTERS], known)
-
-
-def names_another(text: str, known: str) -> bool:
-    """Whether both have a word that the other lacks, however it is spelled: then they are two settings, not one misspelt."""
-    own, others = ({word.lower() for word in _WORDS.findall(one[:MAX_CHARACTERS])} for one in (text, known))
-
-    def lacks(words: set[str], all_of: set[str]) -> bool:
-        return any(not any(is_near(word, one) for one in all_of) for word in words)
-
-    return lacks(own - others, others) and lacks(others - own, own)
+    vocabulary: frozenset[str]
+    by_letters: Mapping[str, str]
+    all_names: list[tuple[str, frozenset[str], int, Pairs, int]]
 
 
 @lru_cache(maxsize=50)
-def _pairs_of_names(names: tuple[str, ...]) -> tuple[tuple[str, Pairs, int], ...]:
-    """Return the pairs of each name, and how many there are."""
-    return tuple((name, found, len(found)) for name in names for found in (_pairs_of_name(name),))
+def _known(names: tuple[str, ...]) -> _Known:
+    words = {name: _words_of(name) for name in names}
+    return _Known(
+        frozenset(word for own in words.values() for word in own),
+        {"".join(own): name for name, own in reversed(words.items())},
+        [
+            (name, frozenset(own), len(own), of_name, len(of_name) - _MOST_PAIRS)
+            for name, own in words.items()
+            for of_name in (pairs(name),)
+        ],
+    )
 
 
 @lru_cache(maxsize=2000)
-def _pairs_of_name(name: str) -> Pairs:
-    return pairs(name)
+def _words_of(name: str) -> tuple[str, ...]:
+    return _words(name)
+
+
+def letters(text: str) -> str:
+    """Return what spellings of one name have in common: its words without what joins them, in the singular."""
+    return "".join(_words(text[:MAX_CHARACTERS]))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words of a name, however they are joined: in lower case and the singular, without fillers."""
+    all_words = tuple(word.lower() for word in _WORDS.findall(text))
+    words = tuple(_singular(word) for word in all_words if word not in _FILLERS)
+    return words if len(words) > 1 else tuple(map(_singular, all_words))
+
+
+def _singular(word: str) -> str:
+    word = word[:-1] if len(word) > _SHORTEST_MISSPELT and word.endswith("s") and not word.endswith("ss") else word
+    return _ONE_WORD.get(word, word)
+
+
+def _are_near(own: tuple[str, ...], words: tuple[str, ...], unheard: Set[str]) -> bool:
+    """Whether each word is the other's, or a misspelling of it; ``unheard`` are words that no name has."""
+    wrong = [(one, other) for one, other in zip(own, words, strict=True) if one != other]
+    return len(wrong) <= _MAX_WRONG_WORDS and all(
+        one in unheard and _is_typing_error(one, other) for one, other in wrong
+    )
+
+
+def _is_typing_error(word: str, known: str) -> bool:
+    limit = MAX_DISTANCE if len(known) >= _TWO_EDITS else 1
+    is_comparable = len(known) >= _SHORTEST_MISSPELT and abs(len(word) - len(known)) <= limit
+    return is_comparable and _distances(word, known, limit)[-1] <= limit
 
 
 def may_be_near(one: Pairs, known: Pairs) -> bool:
     """Whether ``one`` has so many pairs of ``known`` that two edits may suffice: cheaper than counting the edits."""
-    return len(known & one) >= len(known) - _PAIRS_PER_EDIT * MAX_DISTANCE - 1
+    return len(known & one) >= len(known) - _MOST_PAIRS
 
 
 def is_near(text: str, known: str) -> bool:

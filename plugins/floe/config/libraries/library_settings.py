@@ -5,11 +5,11 @@ test compares the lists with the libraries.
 pyarrow and fsspec get theirs through PyIceberg's FileIO. Spark gets none: its settings are the Airflow connection's.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from floe.config.keys.name_set import NameSet
-from floe.config.keys.spelling import is_like, names_another, nearest_of
+from floe.config.keys.spelling import spelled_as
 from floe.config.libraries.table_property_names import KNOWN_PROPERTIES
 
 FILE_IO: Final = (
@@ -101,15 +101,29 @@ CATALOG: Final = ("type", "uri", "warehouse", *REST_CATALOG, *SQL_CATALOG, *FILE
 CATALOG_NAMES: Final = NameSet(CATALOG)
 TABLE_NAMES: Final = NameSet(KNOWN_PROPERTIES)
 
-_MAX_SUGGESTIONS = 20  # each compares with the whole list
+_MAX_SUGGESTIONS = 10  # each compares with the whole list
 _SHOWN_CHARACTERS = 200
 
 
-def unknown_settings(prefix: str, names: Iterable[str], known: NameSet, library: str) -> Iterator[str]:
-    """Yield a message for each name that is not in a list, with a known one that is spelled much like it."""
+def unknown_settings(
+    prefix: str,
+    names: Iterable[str],
+    known: NameSet,
+    library: str,
+    meant: Callable[[str], str] = lambda _: "",
+    beside: Iterable[str] = (),
+) -> Iterator[str]:
+    """Yield a message for each name that is not in a list, with the known one that it means or is a spelling of.
+
+    ``meant`` says what to do with names of others; ``beside`` are further names that are not in the list and known.
+    """
     unknown = [name for name in names if name not in known]
+    all_known = (*known, *beside) if unknown else ()
     for number, name in enumerate(unknown):
-        near = nearest_of(name, tuple(known)) if number < _MAX_SUGGESTIONS else None
-        is_meant = near is not None and is_like(name, near) and not names_another(name, near)
-        hint = f"; the nearest known one is {prefix}{near}" if is_meant else ": remove it"
+        hint = ": remove it"
+        if number < _MAX_SUGGESTIONS:
+            if text := meant(name):
+                hint = f"; {text}"
+            elif near := spelled_as(name, all_known):
+                hint = f"; the nearest known one is {prefix}{near}"
         yield f"{prefix}{name[:_SHOWN_CHARACTERS]} is no setting of {library} that floe hands on{hint}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from floe.config.keys.key import Status
 from floe.config.keys.key_class import KeyClass
-from floe.config.keys.lookup import canonical, find, names_code, nearest
+from floe.config.keys.lookup import advice, canonical, find, names_code
 from floe.config.keys.table import KEYS
 from floe.config.keys.values import parse_list
 from floe.config.secrets.detection import is_reference, is_secret
@@ -106,7 +106,7 @@ def key_problems(flat: Iterable[tuple[str, str]], allowed: KeyClass) -> list[str
     """Return why a run may not set keys to their values: for the first ones, and how many more there are."""
     refused = [(key, problem) for key, value in flat if (problem := key_problem(key, value, allowed))]
     message = [
-        problem if find(key) else f"{problem}; the nearest known key is {nearest(key)}"
+        problem if find(key) else f"{problem}; {advice(key) or 'there is no such key: leave it out'}"
         for key, problem in refused[:_SHOWN]
     ]
     more = len(refused) - _SHOWN

@@ -32,8 +32,9 @@ _NO_SECRETS = (
     "bearer.auth.credentials.source",
     *("token.endpoint", "token.endpoint.url", "token-endpoint", "token-endpoint-url", "token-endpoint-uri"),
     *("client.credentials-provider", "fs.s3a.aws.credentials.provider"),
+    "adls.auth.shared-key.account.name",
 )
-"""Keys that look like those of secrets: which kind of credentials there is, addresses, the names of Java's classes."""
+"""Keys that look like those of secrets: kinds of credentials, addresses, names of accounts and of Java's classes."""
 _IN_SECRET_KEYS = (
     *(
         "pass",

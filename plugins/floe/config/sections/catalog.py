@@ -6,12 +6,14 @@ from typing import Final
 
 from floe.config.catalogs.base import PREFIX, CatalogKey, CatalogType, KeyStatus, KeyTable, by_pyicebergs_names
 from floe.config.catalogs.hadoop_keys import HADOOP, hadoop_problems, hadoop_properties, hadoop_warnings
+from floe.config.catalogs.other_names import meant
 from floe.config.catalogs.registry import TYPES, type_named, type_names, type_of_class
 from floe.config.catalogs.stores import STORE_KEYS, store_problems, store_values, store_warnings, warehouse_problems
 from floe.config.keys.loaded_code import CATALOG as CODE
 from floe.config.keys.name_set import NameSet
 from floe.config.keys.reader import Settings
-from floe.config.libraries.library_settings import CATALOG, CATALOG_NAMES, unknown_settings
+from floe.config.keys.spelling import spelled_as
+from floe.config.libraries.library_settings import CATALOG, CATALOG_NAMES, REST_CATALOG, SQL_CATALOG, unknown_settings
 from floe.config.names import plain_problem
 from floe.config.properties import Properties
 
@@ -21,7 +23,10 @@ IMPLEMENTATION: Final = f"{PREFIX}catalog-impl"
 _CATALOG_CLASS: Final = "py-catalog-impl"
 _ICEBERGS: Final = "org.apache.iceberg."
 _SIGNERS: Final = ("S3V4RestSigner",)
+_OF_REST: Final = frozenset(REST_CATALOG)
+_OF_SQL: Final = frozenset(SQL_CATALOG)
 _SHOWN_CHARACTERS: Final = 200
+_MAX_COMPARED: Final = 20  # keys that a pattern takes: each is compared with all that have an effect
 _ADDRESSED: Final = ("sql", "hive", "glue")
 """Types whose warehouse is an address of a store; to others it may be any name, or has rules of its own."""
 
@@ -64,10 +69,27 @@ def read_catalog(settings: Settings, tables: Sequence[str]) -> CatalogSpec:
     settings.warnings += [
         f"{PREFIX}{key} has no effect: {row.note}" for key, row in rows.items() if row.status is KeyStatus.NO_EFFECT
     ]
+    settings.warnings += _of_another_type(given, kind, rows)
     settings.warnings += store_warnings(given)
     type_name = kind.name if kind else given.get("type", "").strip().lower()
     properties = {key: value for key, value in given.items() if key != "catalog-impl"}
     return CatalogSpec(type_name, name, Properties({**_read_hadoop(settings), **properties, "type": type_name}))
+
+
+def _of_another_type(
+    given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[str, CatalogKey]
+) -> Iterator[str]:
+    """Yield PyIceberg's settings that catalogs of this type do not read."""
+    if kind is None:
+        return
+    for names, types, whose in ((_OF_REST, ("rest", "nessie"), "REST"), (_OF_SQL, ("sql",), "SQL")):
+        if kind.name not in types:
+            found = [key for key in given if key in names or (whose == "REST" and key.startswith("header."))]
+            yield from (
+                f"{PREFIX}{key} has no effect: it is of {whose} catalogs, and {TYPE} is {kind.name}"
+                for key in found
+                if key not in rows
+            )
 
 
 def _read_hadoop(settings: Settings) -> dict[str, str]:
@@ -92,7 +114,9 @@ def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[
         )
     for key, row in rows.items():
         if row.status is KeyStatus.REFUSED:
-            yield f"{PREFIX}{key[:_SHOWN_CHARACTERS]} is refused: {row.note}"
+            advice = meant(key, kind.name) if kind is not None and row.name != key else ""
+            yield f"{PREFIX}{key[:_SHOWN_CHARACTERS]} is refused: {advice or row.note}"
+    yield from _misspelt(kind, rows)
     elsewhere = {*code, *rows, "catalog-impl", _CATALOG_CLASS}
     yield from _unknown(kind, [key for key in given if key not in elsewhere and key not in CATALOG_NAMES])
     if given.get("s3.signer", _SIGNERS[0]) not in _SIGNERS:
@@ -127,9 +151,28 @@ def _unknown(kind: CatalogType | None, keys: Sequence[str]) -> Iterator[str]:
     if kind is None:
         of_types = KeyTable([row for one in TYPES.values() for row in one.keys]).rows_of(keys)
         keys = [key for key in keys if key not in of_types]
+
+    def advice(key: str) -> str:
+        if text := meant(key, kind.name if kind else ""):
+            return text
+        others = [name for name, one in TYPES.items() if KeyTable(one.keys).rows_of([key])]
+        if kind is None or not others:
+            return ""
+        return f"it is of type {' or '.join(others)}, and {TYPE} is {kind.name}: remove it, or correct the type"
+
     if keys:
         known = NameSet((*CATALOG, *(row.name for row in _table(kind))))
-        yield from unknown_settings(PREFIX, keys, known, "PyIceberg")
+        yield from unknown_settings(PREFIX, keys, known, "PyIceberg", advice, beside=("catalog-impl",))
+
+
+def _misspelt(kind: CatalogType | None, rows: Mapping[str, CatalogKey]) -> Iterator[str]:
+    """Yield keys that a pattern takes without effect, and that are few letters away from one that has an effect."""
+    table = _table(kind)
+    names = tuple(row.name for row in table if row.status is not KeyStatus.NO_EFFECT and not row.name.endswith("*"))
+    by_pattern = [key for key, row in rows.items() if row.status is KeyStatus.NO_EFFECT and row.name != key]
+    for key in by_pattern[:_MAX_COMPARED]:
+        if near := spelled_as(key, names):
+            yield f"unknown key {PREFIX}{key[:_SHOWN_CHARACTERS]}; the nearest known key is {PREFIX}{near}"
 
 
 def _read_type(settings: Settings, given: Mapping[str, str]) -> CatalogType | None:

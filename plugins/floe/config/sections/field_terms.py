@@ -88,7 +88,9 @@ def parse_term(text: str) -> PartitionTerm:
     number = argument.strip()
     digits = number.isascii() and number.isdigit() and len(number) <= len(str(_MAX_ARGUMENT))
     if not comma or not digits or not 1 <= int(number) <= _MAX_ARGUMENT:
-        msg = f"{text!r} needs a column and a positive number: {transform}(column, 16)"
+        first, _, rest = call[2].partition(",")
+        meant = f"{transform}({rest.strip()}, {first.strip()})" if first.strip().isdecimal() and rest.strip() else ""
+        msg = f"{text!r} needs a column and a positive number: {meant or f'{transform}(column, 16)'}"
         raise ValueError(msg)
     return PartitionTerm(transform, _column(column, text), int(number))
 

@@ -67,7 +67,9 @@ def _read_client(settings: Settings, prefix: str, client: dict[str, str]) -> Pro
     settings.problems += unusable_client_values(prefix, {**client, **texts})
     settings.problems += [f"{prefix}{key}: {why}" for key, why in found.problems.items()]
     known = [key for key in client if key not in code and key not in TRANSLATED]
-    settings.problems += unknown_settings(prefix, known, CLIENT_NAMES, "librdkafka")
+    settings.problems += unknown_settings(
+        prefix, known, CLIENT_NAMES, "librdkafka", beside=(*TRANSLATED, *WITHOUT_EFFECT)
+    )
     settings.problems += [
         f"{prefix}{key} is refused: it loads code into the client, {_instead(key)}" for key in client if key in code
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from floe.config.keys.reader import Settings
-from floe.config.keys.spelling import nearest_of
+from floe.config.keys.spelling import spelled_as
 from floe.config.keys.values import InvalidValue, parse_boolean
 from floe.config.properties import Properties
 from floe.config.transforms.registry import PREDICATES
@@ -46,8 +46,9 @@ def _read(settings: Settings, alias: str) -> PredicateSpec | None:
     found = PREDICATES.get(name) or next((one for one in PREDICATES.values() if one.simple_name == name), None)
     if found is None:
         what = f"{name[:_SHOWN_CHARACTERS]!r} is no predicate that floe knows" if name else "is missing"
-        nearest = nearest_of(name, tuple(PREDICATES)) if name else None
-        hint = f"did you mean {nearest}?" if nearest else "set one"
+        by_simple_name = {one.simple_name: one.name for one in PREDICATES.values()}
+        meant = spelled_as(name.rpartition(".")[2], tuple(by_simple_name)) if name else None
+        hint = f"did you mean {by_simple_name[meant]}?" if meant else "set one"
         settings.problems.append(f"{prefix}{_TYPE} {what}: it has {', '.join(PREDICATES)}; {hint}")
         return None
     settings.problems.extend(

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping
 
 from floe.config.keys.loaded_code import TABLE
 from floe.config.keys.name_set import NameSet
+from floe.config.keys.other_names import of_property
+from floe.config.keys.spelling import spelled_as
+from floe.config.libraries.library_settings import TABLE_NAMES
 from floe.config.libraries.table_property_names import (
     CHOICES_IN_COMMITS,
     CHOICES_IN_FILES,
@@ -64,6 +67,19 @@ _SHOWN_CHARACTERS = 100
 def is_icebergs(name: str) -> bool:
     """Whether a property is in a name space of Iceberg or floe, where it has a meaning; others are free text."""
     return bool(_ICEBERGS.fullmatch(name))
+
+
+def is_meant_for_iceberg(name: str) -> bool:
+    """Whether a property outside of these name spaces is a spelling of one of Iceberg's, or what others call it."""
+    return of_property(name) is not None or spelled_as(name, tuple(TABLE_NAMES)) is not None
+
+
+def property_advice(prefix: str, name: str) -> str:
+    """Return what to do with a property that others have; empty if that is not known. ``prefix``: of the connector's keys."""
+    meant = of_property(name) or ""
+    if meant.startswith(("iceberg.", "floe.")):
+        return f"set {meant}"
+    return f"set {prefix}{meant}" if meant else ""
 
 
 def is_of_store(name: str) -> bool:

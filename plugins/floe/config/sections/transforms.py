@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from floe.config.keys.reader import Settings
-from floe.config.keys.spelling import is_like, nearest_of
+from floe.config.keys.spelling import spelled_as
 from floe.config.properties import Properties
 from floe.config.sections.predicates import NEGATE, PREDICATE, PredicateSpec, predicate_of, read_predicates
 from floe.config.transforms.allowed_modules import NO_MODULES, AllowedModules
 from floe.config.transforms.options import SIDES, By, SourceColumnNames, TransformClass, TransformOptions
+from floe.config.transforms.other_names import CLASSES, key_meant
 from floe.config.transforms.python_class import PREFIX, PythonClass, read_python_class
 from floe.config.transforms.registry import TRANSFORMS
 
 NAMES = "transforms"
 _TYPE: Final = "type"
+_SUFFIX: Final = "Transform"
 _SHOWN_CHARACTERS = 100
 
 
@@ -210,16 +212,23 @@ def _known() -> str:
 
 
 def _type_problem(name: str) -> str:
-    nearest = nearest_of(name.rpartition(".")[2], tuple(one.simple_name for one in TRANSFORMS.values()))
-    found = None if nearest is None else _class_of(nearest)
-    sided = next((_class_of(f"{name.rpartition('.')[2]}${side}") for side, _ in SIDES), None)
-    if sided is not None:
+    simple_name = name.rpartition(".")[2]
+    sided = next((_class_of(f"{simple_name}${side}") for side, _ in SIDES), None)
+    if name in CLASSES:
+        hint = CLASSES[name]
+    elif sided is not None:
         hint = f"write {sided.name}, or the same with another end"
-    elif found is not None and is_like(name.rpartition(".")[2], found.simple_name):
+    elif (found := _class_spelled_as(simple_name)) is not None:
         hint = f"did you mean {found.name}?"
     else:
         hint = f"remove it, or transform upstream, or write it in Python as {PREFIX}package.module.Class"
     return f"is no transform that floe has: {hint}"
+
+
+def _class_spelled_as(simple_name: str) -> TransformClass | None:
+    names = {one.simple_name.removesuffix(_SUFFIX): one for one in reversed(TRANSFORMS.values())}
+    meant = spelled_as(simple_name.removesuffix(_SUFFIX), tuple(names))
+    return None if meant is None else names[meant]
 
 
 def _key_problems(prefix: str, found: TransformClass, keys: Properties) -> Iterator[str]:
@@ -227,8 +236,8 @@ def _key_problems(prefix: str, found: TransformClass, keys: Properties) -> Itera
     for key in keys:
         if key not in (*known, PREDICATE, NEGATE):
             shown = repr((prefix + key)[: 2 * _SHOWN_CHARACTERS])
-            nearest = nearest_of(key, found.keys)
-            hint = f"; did you mean {prefix}{nearest}?" if nearest and is_like(key, nearest) else ""
+            meant = key_meant(found.simple_name, key) or spelled_as(key, (*known, PREDICATE, NEGATE))
+            hint = f"; did you mean {prefix}{meant}?" if meant else ""
             yield f"unknown key {shown}: {found.simple_name} has {', '.join(known)} and no other{hint}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from typing import Any, Final
 
@@ -30,3 +31,14 @@ PRIVATE_NAMES: Final = (
 def submitted(hook: Any) -> subprocess.Popen[str] | None:
     """Return the spark-submit that a hook started; None before it did."""
     return getattr(hook, "_submit_sp", None)
+
+
+def end_of(code: int | None) -> str:
+    """Say how spark-submit ended, by its exit code: a signal's name. A shell, and Java, add 128 to its number."""
+    if code is None:
+        return "exited"
+    number = -code if code < 0 else code - 128
+    if number not in set(signal.Signals):
+        return f"exited with code {code}"
+    killed = ", by which the kernel ends a process when memory is short," if number == signal.SIGKILL else ""
+    return f"was ended by {signal.Signals(number).name}{killed}"

@@ -42,7 +42,9 @@ class RowReader:
         self._injected = injected
         self._unknown = Unknown(schema, lookup, needs.rules)
         known, taken = index_by_name(schema).keys(), needs.rules.taken
-        self._proposed = ProposedColumns(needs.rules, FullNames(known | taken), len(fields) + len(taken - known))
+        self._proposed = ProposedColumns(
+            needs.rules, FullNames(known | taken, twins=needs.rules.case_twins), len(fields) + len(taken - known)
+        )
         self._needs = needs
         self._has_changed = False
 

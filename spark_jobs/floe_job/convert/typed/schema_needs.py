@@ -125,7 +125,7 @@ class SchemaNeeds:
             check_name(path)
         names = [".".join(path) for path in new]
         check_reserved(names, self._rules.reserved)
-        FullNames(known | taken).check(names, new[0])
+        FullNames(known | taken, twins=self._rules.case_twins).check(names, new[0])
 
 
 def _all(path: Path, proposal: Proposal) -> Iterator[Path]:

@@ -13,6 +13,7 @@ def test_every_rule_is_read(connector):
         "floe.partition.on-unsuitable": "unpartitioned",
         "iceberg.tables.schema-force-optional": "true",
         "floe.debezium.types": "true",
+        "floe.schema.case": "sensitive",
     }
     expected = SchemaRules(
         evolve=True,
@@ -21,6 +22,7 @@ def test_every_rule_is_read(connector):
         on_unsuitable="unpartitioned",
         force_optional=True,
         debezium_types=True,
+        case_twins=True,
     )
     assert connector(over).schema == expected
 
@@ -35,7 +37,12 @@ def test_an_unsuitable_partitioning_has_two(connector, choice):
     assert connector({"floe.partition.on-unsuitable": f" {choice} "}).schema.on_unsuitable == choice
 
 
-@pytest.mark.parametrize("key", ["floe.schema.on-conflict", "floe.partition.on-unsuitable"])
+def test_names_that_differ_by_case_only_are_no_two_columns_unless_asked_for(connector):
+    assert not connector().schema.case_twins
+    assert connector({"floe.schema.case": "sensitive"}).schema.case_twins
+
+
+@pytest.mark.parametrize("key", ["floe.schema.on-conflict", "floe.partition.on-unsuitable", "floe.schema.case"])
 @pytest.mark.parametrize("value", ["", "drop", "FAIL"])
 def test_any_other_is_refused(problems, key, value):
     (problem,) = problems({key: value})

@@ -73,6 +73,8 @@ def test_what_is_printed_is_read_back(terms):
         ("desc nulls", "'desc nulls' does not end"),
         ("week(ts)", "unknown transform 'week'"),
         ("bucket(id) desc", "needs a column and a positive number"),
+        ("bucket(16, id)", "needs a column and a positive number: bucket.id, 16."),
+        ("truncate(10,name) desc", "needs a column and a positive number: truncate.name, 10."),
         ("a,,b", "names no column"),
         ("a,", "names no column"),
         ("a) desc", "names no column"),

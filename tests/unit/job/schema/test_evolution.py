@@ -22,6 +22,7 @@ from pyiceberg.types import (
     StructType,
 )
 
+from floe.tables.exceptions import TableRefused
 from floe_job.convert import Decoded, JsonDecoder
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema.evolution import SchemaChanges
@@ -365,3 +366,93 @@ def names(schema: Schema) -> Iterator[str]:
 def test_a_name_with_a_dot_becomes_a_column_of_that_name(new_table: TableFactory) -> None:
     _, needs = decode(NUMBERS, EVOLVE, {"p.q": 1})
     assert "p.q" in names(grow(new_table(NUMBERS), needs))
+
+
+# -- names that differ by case only ---------------------------------------------------------------------------------------
+
+TWINS = ColumnRules(evolve=True, case_twins=True)
+FOLDED = ColumnRules(evolve=True, case_insensitive=True)
+
+
+@pytest.mark.parametrize(
+    ("record", "names"),
+    [
+        ({"ID": 1, "id": 2}, ("'id'", "'ID'")),
+        ({"s": {"Name": 1, "NAME": 2}}, ("'s.NAME'", "'s.Name'")),
+        ({"l": [{"x": 1}, {"X": 2}]}, ("'l.element.X'", "'l.element.x'")),
+        ({"s": {"t": {"É": 1, "é": 2}}}, ("'s.t.é'", "'s.t.É'")),
+        ({"a.B": 1, "a.b": 2}, ("'a.b'", "'a.B'")),
+        ({"S": {"a": 1}, "s": {"b": 1}}, ("'s'", "'S'")),
+    ],
+)
+def test_columns_that_differ_by_case_only_reject_their_record(record: Any, names: tuple[str, str]) -> None:
+    decoded, needs = decode(Schema(), EVOLVE, record)
+    (rejected,) = decoded.rejected
+    assert (rejected.stage, rejected.error) == ("schema", "Unnameable")
+    assert all(name in rejected.reason for name in names)
+    assert rejected.reason.endswith("sensitive for two, iceberg.tables.evolve-schema-enabled to false for none")
+    assert not needs
+
+
+@pytest.mark.parametrize("rules", [TWINS, FOLDED], ids=["sensitive", "one column"])
+def test_columns_that_differ_by_case_only_are_added_or_one_by_other_rules(rules: ColumnRules) -> None:
+    decoded, needs = decode(Schema(), rules, {"ID": 1, "id": 2, "s": {"a": 1, "A": 2}})
+    assert not decoded.rejected
+    assert needs.count() == (5 if rules is TWINS else 3)
+
+
+@pytest.mark.parametrize(("record", "name"), [({"I": 1, "Z": 2}, "'I'"), ({"NEW": 1, "new": 1}, "'new'")])
+def test_second_spelling_is_rejected_beside_a_column_of_the_table(record: Any, name: str) -> None:
+    """The table has the column of an earlier run, or of its owner; the first record's columns stay."""
+    decoded, needs = decode(NUMBERS, EVOLVE, {"new_one": 1}, record)
+    (rejected,) = decoded.rejected
+    assert rejected.index == 1 and rejected.reason.startswith(f"column {name}: differs by case only from ")
+    assert list(needs.columns) == [("new_one",)]
+
+
+def test_second_spelling_of_a_later_record_is_rejected() -> None:
+    decoded, needs = decode(NUMBERS, EVOLVE, {"Price": 1}, {"price": 2}, {"Price": 3})
+    assert [one.index for one in decoded.rejected] == [1]
+    assert list(needs.columns) == [("Price",)]
+
+
+def test_spellings_of_two_tasks_become_one_column(new_table: TableFactory) -> None:
+    merged = SchemaChanges()
+    for record in ({"s": {"Price": 1}, "Kind": 1}, {"s": {"price": 2}, "kind": 2}):
+        merged.merge(decode(NUMBERS, EVOLVE, record)[1])
+    schema = grow(new_table(NUMBERS), merged)
+    assert "Kind" in types(schema) and "kind" not in types(schema)
+    decoded, needs = decode(schema, EVOLVE, {"s": {"Price": 1}}, {"s": {"price": 2}}, {"kind": 2})
+    assert [one.index for one in decoded.rejected] == [1, 2]
+    assert not needs
+
+
+def test_created_table_gets_one_column_of_the_spellings_of_two_tasks() -> None:
+    merged = SchemaChanges()
+    merged.merge(decode(None, EVOLVE, {"ID": 1, "x": 1})[1])
+    merged.merge(decode(None, EVOLVE, {"id": 1})[1])
+    assert [field.name for field in merged.new_schema().fields] == ["ID", "x"]
+
+
+def test_table_that_has_both_already_takes_both() -> None:
+    both = Schema(NestedField(1, "ID", LongType()), NestedField(2, "id", LongType()))
+    decoded, needs = decode(both, EVOLVE, {"ID": 1, "id": 2})
+    assert not decoded.rejected and not needs
+    assert decoded.table is not None and decoded.table.to_pylist() == [{"ID": 1, "id": 2}]
+
+
+def test_a_field_in_another_case_is_left_out_without_evolution() -> None:
+    decoded, needs = decode(NUMBERS, ColumnRules(), {"I": 1})
+    assert not decoded.rejected and not needs
+
+
+def test_column_of_a_transform_that_the_table_cannot_get_is_refused(new_table: TableFactory) -> None:
+    """Left out, it would be missing in the next round, and in each after that."""
+    rules = ColumnRules(evolve=True, injected=frozenset({"_META"}))
+    needs = SchemaChanges({("_META",): "long", ("x",): "long"}, rules=rules)
+    table = new_table(Schema(NestedField(1, "_meta", LongType(), required=False)))
+    with pytest.raises(
+        TableRefused, match=r"'_META', which a transform adds.*differs from the column '_meta' by case only"
+    ):
+        grow(table, needs)
+    assert table.refresh().schema().column_names == ["_meta"]

@@ -182,7 +182,7 @@ def test_the_docs_are_a_list_that_shows_what_it_quotes(connectors: Callable[...,
     for dag in (broken_sink_dag(file), broken_replay_dag(file, "pizzas.replay")):
         lines = (dag.doc_md or "").splitlines()
         assert lines[0].startswith("**a.json is broken**")
-        assert r"* unknown key 'iceberg.\<b\>\*x\*.md'; the nearest known key is iceberg.kafka.md" in lines
+        assert any(line.startswith(r"* unknown key 'iceberg.\<b\>\*x\*.md'; there is no such key") for line in lines)
         assert len([line for line in lines if line.startswith("* ")]) == 2
         assert not (dag.doc_md or "").endswith(".md")
 

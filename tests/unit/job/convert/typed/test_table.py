@@ -196,6 +196,29 @@ def test_schema_with_too_many_columns_rejects_its_records_only() -> None:
     assert not one.needs
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        struct({"ID": LONG, "id": LONG}),
+        struct({"s": struct({"Name": TEXT, "name": TEXT})}),
+        struct({"l": array(struct({"Name": TEXT, "name": TEXT}))}),
+        struct({"Id": LONG}),
+    ],
+)
+def test_schema_with_names_that_differ_by_case_only_is_rejected(schema: ConnectSchema) -> None:
+    value = {name: None for name, _ in schema.fields}
+    one = table(field("id", LongType()))
+    (rejected,) = one.decode([(schema, value), (struct({"id": LONG}), {"id": 1})]).rejected
+    assert (rejected.index, rejected.stage, rejected.error) == (0, "schema", "Unnameable")
+    assert "differs by case only from" in rejected.reason and not one.needs
+
+
+def test_schemas_of_two_spellings_make_one_column_of_a_new_table() -> None:
+    new = TypedTable(Given(), None, ColumnRules(), create=True)
+    new.decode([(struct({"ID": MAYBE}), {"ID": "a"}), (struct({"id": MAYBE}), {"id": "b"})])
+    assert [one.name for one in new.needs.new_schema().fields] == ["ID"]
+
+
 def test_rejected_record_widens_no_column() -> None:
     schema = struct({"a": MONEY, "b": TEXT})
     fields = field("a", DecimalType(9, 2)), field("b", LongType(), field_id=2)
