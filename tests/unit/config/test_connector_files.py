@@ -64,7 +64,15 @@ def test_a_malformed_file_is_an_error_that_says_where_and_what(write, content, m
 
 def test_key_twice_in_config_counts_by_its_last_value(write, document):
     keys = json.dumps({key: value for key, value in document().items() if key != "name"})[:-1]
-    twice = '"iceberg.catalog.s3.session-token": "canary-one", "iceberg.catalog.s3.session-token": "canary-two", "tasks.max": 7, "tasks.max": 3'
+    twice = ", ".join(
+        f'"{key}": {value}'
+        for key, value in [
+            ("iceberg.catalog.s3.session-token", '"canary-one"'),
+            ("iceberg.catalog.s3.session-token", '"canary-two"'),
+            ("tasks.max", 7),
+            ("tasks.max", 3),
+        ]
+    )
     text = f'{{"name": "pizzas", "config": {keys}, {twice}}}}}'
     for file in (read_file(write("x.json", text)), read_file(write("y.json", text))):
         made = file.connector
