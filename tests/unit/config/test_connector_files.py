@@ -64,20 +64,26 @@ def test_a_malformed_file_is_an_error_that_says_where_and_what(write, content, m
 
 def test_key_twice_in_config_counts_by_its_last_value(write, document):
     keys = json.dumps({key: value for key, value in document().items() if key != "name"})[:-1]
-    twice = (
-        '"iceberg.catalog.token": "canary-one", "iceberg.catalog.token": "canary-two", "tasks.max": 7, "tasks.max": 3'
+    twice = ", ".join(
+        f'"{key}": {value}'
+        for key, value in [
+            ("iceberg.catalog.s3.session-token", '"canary-one"'),
+            ("iceberg.catalog.s3.session-token", '"canary-two"'),
+            ("tasks.max", 7),
+            ("tasks.max", 3),
+        ]
     )
     text = f'{{"name": "pizzas", "config": {keys}, {twice}}}}}'
     for file in (read_file(write("x.json", text)), read_file(write("y.json", text))):
         made = file.connector
         assert made is not None
-        assert (made.tasks_max, made.catalog.properties["token"]) == (3, "canary-two")
+        assert (made.tasks_max, made.catalog.properties["s3.session-token"]) == (3, "canary-two")
         assert [warning.partition(":")[0] for warning in made.warnings] == [
-            "the key 'iceberg.catalog.token' is given twice in config",
+            "the key 'iceberg.catalog.s3.session-token' is given twice in config",
             "the key 'tasks.max' is given twice in config",
         ]
         assert "canary" not in "".join(made.warnings)
-        assert "WARNING the key 'iceberg.catalog.token' is given twice" in report(file)
+        assert "WARNING the key 'iceberg.catalog.s3.session-token' is given twice" in report(file)
 
 
 def test_malformed_file_does_not_leak_its_text_in_the_cause(write):
