@@ -77,7 +77,7 @@ def apart(
     suspects: list[str] = []
     while (waiting or suspects) and time.monotonic() < until:
         given = {suspects[0]: jobs[suspects.pop(0)]} if suspects else waiting
-        child = _Child(given, threads, until, prepare)
+        child = _Child.started(given, threads, until, prepare)
         for name, result in child.results():
             waiting.pop(name, None)
             yield name, result
@@ -98,34 +98,41 @@ def apart(
 
 
 class _Child:
-    """One child process with some jobs. ``begun``: those that it began and did not answer; ``said``: its last lines."""
+    """One child process with some jobs. ``begun``: those it began and did not answer; ``said``: its last lines."""
 
-    def __init__(
-        self, jobs: Mapping[str, Callable[[], Any]], threads: int, until: float, prepare: Callable[[], object]
-    ) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], until: float) -> None:
         self.begun: list[str] = []
         self.said = ""
         self._until = until
-        self._is_whole = not jobs
+        self._is_whole = False
+        self._process = process
+        self._answers: queue.SimpleQueue[tuple[str, str, Any] | None] = queue.SimpleQueue()
+        self._readers = [
+            threading.Thread(target=one, name="floe-child", daemon=True) for one in (self._read, self._listen)
+        ]
+
+    @classmethod
+    def started(
+        cls, jobs: Mapping[str, Callable[[], Any]], threads: int, until: float, prepare: Callable[[], object]
+    ) -> _Child:
+        """Start a process with jobs."""
         path = os.pathsep.join(one for one in sys.path if one)
-        self._process = subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-P", "-c", SERVE],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path},
         )
-        self._answers: queue.SimpleQueue[tuple[str, str, Any] | None] = queue.SimpleQueue()
-        self._readers = [
-            threading.Thread(target=one, name="floe-child", daemon=True) for one in (self._read, self._listen)
-        ]
-        for reader in self._readers:
+        child = cls(process, until)
+        for reader in child._readers:
             reader.start()
         # not in an argument, and not in the environment: settings have secrets
         task = pickle.dumps((prepare, dict(jobs), threads, max(0.0, until - time.monotonic())))
         with suppress(OSError):  # it is dead already
-            _pipe(self._process.stdin).write(task)
-            _pipe(self._process.stdin).flush()
+            _pipe(process.stdin).write(task)
+            _pipe(process.stdin).flush()
+        return child
 
     def results(self) -> Iterator[tuple[str, Any]]:
         """Yield what the jobs return, until all have, the child is dead or the time is over."""
