@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
 from airflow.api.common.airflow_health import get_airflow_health
 
-from floe.api.airflow_health import forget
+from floe.api.airflow_health import airflow_health, forget
 from floe.config.stored.stored_connector import CONNECTOR, STATE
 from tests.support.api.site import Site
 from tests.support.rest.floe_worker import BASE, CONFIG
@@ -376,3 +377,22 @@ def test_failures_beyond_those_looked_at_are_said_to_be_longer(one: Site) -> Non
         one.add_run("one", "failed")
     failing = one.client("/floe").get("/view/connectors/one").json()["dag"]["failing"]
     assert (failing["runs"], failing["is_longer"]) == (20, True)
+
+
+def test_call_beside_one_that_asks_airflow_does_not_wait(one: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = airflow_health()
+    monkeypatch.setattr("floe.api.airflow_health.SECONDS", -1.0)
+    asking, release = threading.Event(), threading.Event()
+
+    def slow() -> Any:
+        asking.set()
+        release.wait(30)
+        return get_airflow_health()
+
+    monkeypatch.setattr("floe.api.airflow_health.get_airflow_health", slow)
+    first = threading.Thread(target=airflow_health)
+    first.start()
+    assert asking.wait(30)
+    assert airflow_health() == known
+    release.set()
+    first.join(30)
