@@ -85,7 +85,7 @@ def _settle(session: Session, name: str, mark: Row) -> bool:
 
 
 def _delete(session: Session, name: str, mark: Row) -> bool:
-    if active := _active(session, dags_of(name)):
+    if active := _active(session, dags_of(name)) - _stale(session, dags_of(name)):
         # a run ends if its DAG is not paused, and none begins where it is
         query = select(DagModel.dag_id, DagModel.is_paused).where(DagModel.dag_id.in_(dags_of(name)))
         wrong = [dag_id for dag_id, is_paused in session.execute(query) if is_paused == (dag_id in active)]
@@ -110,10 +110,14 @@ def end_runs(session: Session, name: str, *states: DagRunState) -> None:
 
 
 def _active(session: Session, dags: Collection[str]) -> set[str]:
-    """Return the DAGs of which a run is active, and can end: Airflow knows the DAG."""
-    query = select(DagRun.dag_id).join(DagModel, DagModel.dag_id == DagRun.dag_id)
-    chosen = (DagRun.dag_id.in_(dags), DagRun.state == DagRunState.RUNNING, DagModel.is_stale.is_(False))
-    return set(session.scalars(query.where(*chosen)))
+    """Return the DAGs of which a run is active."""
+    query = select(DagRun.dag_id).where(DagRun.dag_id.in_(dags), DagRun.state == DagRunState.RUNNING)
+    return set(session.scalars(query))
+
+
+def _stale(session: Session, dags: Collection[str]) -> set[str]:
+    """Return the DAGs that Airflow takes for gone: their runs do not end."""
+    return set(session.scalars(select(DagModel.dag_id).where(DagModel.dag_id.in_(dags), DagModel.is_stale.is_(True))))
 
 
 def _change(session: Session, name: str, mark: Row, text: str) -> bool:
