@@ -109,11 +109,14 @@ class Site:
         manager = get_listener_manager()
         for one in floe_plugin.FloePlugin.listeners:
             manager.add_listener(one)
-        with create_session() as session:
+        from airflow.utils.sqlalchemy import prohibit_commit
+
+        with create_session() as session, prohibit_commit(session) as guard:
             run = session.scalars(select(DagRun).where(DagRun.dag_id == name, DagRun.run_id == run_id)).one()
             run._state = state
             if is_heard:
                 run.notify_dagrun_state_changed(msg=state)
+            guard.commit()
 
     def runs(self, name: str) -> list[tuple[str, str, Any]]:
         """Return id, state and conf of the runs of a DAG, the oldest first."""
