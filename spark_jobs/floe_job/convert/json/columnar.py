@@ -47,24 +47,15 @@ class ColumnarReader:
     """Reads batches against a table's schema, and against the missing columns known when it is made.
 
     ``columns``: how many there are, nested ones included. ``most``: records at once, as the parser takes time for each
-    column of each. ``unexpected``: fields of the last batch that have no column.
+    column of each. ``unexpected``: fields of the last batch that have no column. ``drops_unknown``: where False, a record
+    with such a field is not for columns.
     """
 
     def __init__(
-        self,
-        schema: Schema,
-        needs: SchemaChanges,
-        lookup: Lookup,
-        spellings: Spellings,
-        injected: Injected,
-        *,
-        drops_unknown: bool = True,
+        self, schema: Schema, needs: SchemaChanges, lookup: Lookup, spellings: Spellings, injected: Injected
     ) -> None:
-        """Choose the column readers. Unknown fields are examined if columns may be added or respelled, else dropped.
-
-        Unless ``drops_unknown``, a record with one is not for columns.
-        """
-        self._drops_unknown = drops_unknown
+        """Choose the column readers. Unknown fields are examined if columns may be added or respelled, else dropped."""
+        self.drops_unknown = True
         self._schema = needs.widened(injected.left_empty(schema))
         self._make = partial(ColumnReaders, lookup, spellings, needs, injected)
         self._evolve, self._choices = needs.rules.evolve, lookup.has_choices
@@ -146,7 +137,7 @@ class ColumnarReader:
         try:
             return parsed_by_arrow(text, self._explicit, self._unexpected, pretty=pretty)
         except UnexpectedField:
-            if not self._drops_unknown:
+            if not self.drops_unknown:
                 raise NotExact from None
             self._unexpected = "infer" if self._evolve or self._choices else "ignore"
         if self._unexpected == "infer":

@@ -72,11 +72,13 @@ class JsonDecoder:
         create: bool,
         name_mapping: NameMapping | None = None,
         row_reader: SingleRecords | None = None,
+        drops_unknown: bool = True,
     ) -> None:
         """Decode into ``schema``; None for a table yet to be created, for which every column is missing.
 
         ``name_mapping`` is that of the table's property, if it has one. ``row_reader`` reads the records that the parser of
-        columns cannot, and those with fields of no column; None for the rules of values without a schema.
+        columns cannot; None for the rules of values without a schema. Unless ``drops_unknown``, it reads those with a
+        field of no column, too.
         """
         if schema is None and not create:
             problem = "the table does not exist and is not to be created: a schema is needed"
@@ -90,7 +92,7 @@ class JsonDecoder:
         self._rows = row_reader or RowReader(
             self._injected.left_empty(self._schema), self.needs, self._lookup, self._injected
         )
-        self._drops_unknown = row_reader is None
+        self._drops_unknown = drops_unknown
         self._spellings = Spellings()
         self._columnar: ColumnarReader | None = None
         self._chunk = MAX_CHUNK_RECORDS
@@ -240,9 +242,9 @@ class JsonDecoder:
         return rows
 
     def _columnar_reader(self) -> ColumnarReader:
-        return ColumnarReader(
-            self._schema, self.needs, self._lookup, self._spellings, self._injected, drops_unknown=self._drops_unknown
-        )
+        made = ColumnarReader(self._schema, self.needs, self._lookup, self._spellings, self._injected)
+        made.drops_unknown = self._drops_unknown
+        return made
 
     def _array(self, rows: list[Row]) -> pa.StructArray | None:
         if self._arrow_schema is None or self.needs or not rows:

@@ -93,7 +93,9 @@ class PayloadReader:
         if form not in self._decoders:
             columns = carried_columns(self._schema, self._forms, form)
             rows = _Rows(JsonValues(self._forms, form).reader(self._schema))
-            made = None if columns is None else JsonDecoder(columns, ColumnRules(), create=False, row_reader=rows)
+            made = None
+            if columns is not None:
+                made = JsonDecoder(columns, ColumnRules(), create=False, row_reader=rows, drops_unknown=False)
             self._decoders[form] = made
         return self._decoders[form]
 
