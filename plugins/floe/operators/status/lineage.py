@@ -50,7 +50,7 @@ class Lineage(NamedTuple):
             OutputDataset,
             OutputStatisticsOutputDatasetFacet,
         )
-        from airflow.providers.openlineage.extractors.base import OperatorLineage  # type: ignore[import-not-found]
+        from airflow.providers.openlineage.extractors.base import OperatorLineage
 
         return OperatorLineage(
             inputs=[InputDataset(namespace=namespace, name=name) for namespace, name in self.topics],
