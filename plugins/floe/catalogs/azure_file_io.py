@@ -26,7 +26,7 @@ from pyiceberg.typedef import EMPTY_DICT, Properties
 
 from floe.catalogs.arrow_file_io import ArrowFileIO, check_settings
 from floe.catalogs.exceptions import StoreAddressRefused
-from floe.config.catalogs.store_address import AZURE, account_problem
+from floe.config.catalogs.store_address import account_problem, warehouses_account
 
 CLOUDS: Final = ("core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net", "storage.azure.net")
 """Where Azure's accounts are. To another host no credentials are sent, unless the operator or the connector names it."""
@@ -40,7 +40,7 @@ class AzureFileIO(ArrowFileIO):
     They are the first that there are of: a SAS token of the account (``adls.sas-token.<account>``, with or without the
     rest of its host), ``adls.sas-token``, ``adls.account-key``, ``adls.client-id`` with its secret and tenant, and what
     the process has (environment, managed identity). ``adls.account-name`` says whose the key and the plain token are;
-    without it, the warehouse's address does.
+    without it, the warehouse's address does. Where neither does, the catalog vended them, for the table's location.
     """
 
     @staticmethod
@@ -72,14 +72,8 @@ def arguments(host: str, properties: Properties) -> dict[str, Any]:
     return {
         "account_name": account,
         **_addresses(host, properties),
-        **_credentials(account, host, properties, is_owner=(named or _warehouses(properties)) in ("", account)),
+        **_credentials(account, host, properties, is_owner=(named or warehouses_account(properties)) in ("", account)),
     }
-
-
-def _warehouses(properties: Properties) -> str:
-    """Return the account that the catalog's warehouse is in; empty if its address has none, or is a name."""
-    parts = urlsplit(str(properties.get("warehouse") or ""))
-    return parts.netloc.partition("@")[2].partition(".")[0].lower() if parts.scheme in AZURE else ""
 
 
 def _addresses(host: str, properties: Properties) -> dict[str, str]:

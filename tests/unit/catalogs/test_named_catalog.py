@@ -40,6 +40,16 @@ def connector(**over: str) -> Connector:
     return parse_connector({**without, **keys, **{f"iceberg.catalog.{name}": value for name, value in over.items()}})
 
 
+@pytest.mark.parametrize("key", ["adls.sas-token", "adls.account-key"])
+def test_login_of_one_account_needs_to_say_of_which(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYICEBERG_CATALOG__LAKE__ADLS__ACCOUNT_NAME")
+    monkeypatch.delenv("PYICEBERG_CATALOG__LAKE__ADLS__SAS_TOKEN")
+    with pytest.raises(CatalogMisconfigured, match=rf"{key} is the login of one account.*Set iceberg.catalog.adls.acc"):
+        catalog_settings(connector(**{key: "canary"}).catalog)
+    for place in ({"adls.account-name": "lake"}, {"warehouse": "abfss://c@lake.dfs.core.windows.net/x"}):
+        assert catalog_settings(connector(**{key: "canary"}, **place).catalog)[key] == "canary"
+
+
 @pytest.mark.parametrize(
     "over",
     [

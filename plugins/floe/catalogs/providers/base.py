@@ -11,6 +11,7 @@ from pyiceberg.utils.config import Config
 
 from floe.catalogs.errors import Answer, answer_of
 from floe.catalogs.exceptions import CatalogMisconfigured
+from floe.config.catalogs.store_address import ownerless_login
 from floe.config.secrets.logins import group_in_catalog, stray_login
 
 if TYPE_CHECKING:
@@ -116,9 +117,17 @@ class PlainProvider:
 def catalog_settings(spec: CatalogSpec) -> dict[str, Any]:
     """Return the settings of a catalog: PyIceberg's own for this name, overridden by the connector's.
 
-    Raises CatalogMisconfigured, see :func:`own_settings`.
+    Raises CatalogMisconfigured, see :func:`own_settings`; and for a login of a store that the catalog could have sent to
+    an address of its choice.
     """
-    return {**own_settings(spec), **spec.for_pyiceberg()}
+    settings = {**own_settings(spec), **spec.for_pyiceberg()}
+    if (key := ownerless_login(settings)) is not None:
+        msg = (
+            f"iceberg.catalog.{key} is the login of one account at Azure, and nothing says of which: whoever writes to the "
+            "catalog could have it sent to another one. Nothing was sent. Set iceberg.catalog.adls.account-name"
+        )
+        raise CatalogMisconfigured(msg, code="FLOE-406")
+    return settings
 
 
 def own_settings(spec: CatalogSpec) -> dict[str, Any]:

@@ -73,6 +73,22 @@ def location_problem(location: str) -> str | None:
     return place_problem(parts.scheme.lower(), parts.netloc)
 
 
+def warehouses_account(settings: Mapping[str, object]) -> str:
+    """Return the account at Azure that a catalog's warehouse is in; empty if its address has none, or is a name."""
+    parts = urlsplit(str(settings.get("warehouse") or ""))
+    return parts.netloc.partition("@")[2].partition(".")[0].lower() if parts.scheme in AZURE else ""
+
+
+def ownerless_login(settings: Mapping[str, object]) -> str | None:
+    """Return the login of one account at Azure whose account a process' own settings do not say; None without one.
+
+    The locations of tables are the catalog's to say: it could have the login sent to an account of its own.
+    """
+    if settings.get("adls.account-name") or warehouses_account(settings):
+        return None
+    return next((key for key in ("adls.sas-token", "adls.account-key") if settings.get(key)), None)
+
+
 def setting_problems(settings: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield keys whose values become a part of an address and are none, and why."""
     for key, value in settings.items():
