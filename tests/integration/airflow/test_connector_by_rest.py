@@ -78,7 +78,7 @@ def connector_config(name: str, source: str, table: str) -> dict[str, str]:
 
 @dataclass
 class Active:
-    """A connector made by REST, a run of which is active: its ``write`` or ``plan`` has begun."""
+    """A connector made by REST, a run of which is active: what it reads is planned."""
 
     deployment: Deployment
     name: str
@@ -106,7 +106,11 @@ def active(deployment: Deployment, topic: Callable[..., str]) -> Active:
     assert Api(deployment)("PUT", f"/connectors/{name}/config", connector_config(name, source, table))[0] == 201
     rest.wait_for_dag(name, MAX_SECONDS)
     run_id = rest.wait_for_scheduled_run(name)
-    assert wait_until(lambda: rest.run(name, run_id)["state"] == "running", 60)
+
+    def has_plan() -> bool:
+        return any(t["task_id"] == "plan" and t["state"] == "success" for t in rest.task_instances(name, run_id))
+
+    assert wait_until(has_plan, 180)
     return Active(deployment, name, table, run_id)
 
 

@@ -99,18 +99,24 @@ class Site:
 
     def end_run(self, name: str, run_id: str, state: str, *, is_heard: bool = True) -> None:
         """End a run as the scheduler does: listeners are called in its transaction, unless it dies before (``is_heard``)."""
+        from airflow.listeners.listener import get_listener_manager
         from airflow.models.dagrun import DagRun
         from airflow.utils.session import create_session
         from sqlalchemy import select
 
-        from floe.api.connect import run_listener
+        import floe_plugin
 
-        with create_session() as session:
+        manager = get_listener_manager()
+        for one in floe_plugin.FloePlugin.listeners:
+            manager.add_listener(one)
+        from airflow.utils.sqlalchemy import prohibit_commit
+
+        with create_session() as session, prohibit_commit(session) as guard:
             run = session.scalars(select(DagRun).where(DagRun.dag_id == name, DagRun.run_id == run_id)).one()
             run._state = state
             if is_heard:
-                heard = {"success": run_listener.on_dag_run_success, "failed": run_listener.on_dag_run_failed}
-                heard[state](dag_run=run)
+                run.notify_dagrun_state_changed(msg=state)
+            guard.commit()
 
     def runs(self, name: str) -> list[tuple[str, str, Any]]:
         """Return id, state and conf of the runs of a DAG, the oldest first."""

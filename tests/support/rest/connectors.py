@@ -165,6 +165,18 @@ CONNECTORS: Final[dict[str, dict[str, str]]] = {
             'clientId="floe" clientSecret="secret-of-floe";'
         ),
     },
+    "strimzi-login": {
+        "iceberg.kafka.security.protocol": "SASL_SSL",
+        "iceberg.kafka.sasl.mechanism": "OAUTHBEARER",
+        "iceberg.kafka.sasl.login.callback.handler.class": (
+            "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler"
+        ),
+        "iceberg.kafka.sasl.jaas.config": (
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+            'oauth.client.id="floe" oauth.client.secret="secret-of-floe" '
+            'oauth.token.endpoint.uri="https://login.example/token";'
+        ),
+    },
     "nessie": {
         "iceberg.catalog.type": "nessie",
         "iceberg.catalog.uri": "http://catalog.example:19120/api/v2",

@@ -39,7 +39,9 @@ def _settle(dag_run: DagRun) -> None:
         return
     from floe.api.connect import wanted_states
 
-    with session.begin_nested():  # an error here must not take the end of the run with it
+    session.flush()
+    # an error here must not take the end of the run with it; the scheduler forbids the session's own savepoint to end
+    with session.connection().begin_nested():
         wanted_states.settle(session, name)
 
 

@@ -8,7 +8,8 @@ then (``floe.operators.plan``).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from airflow.models.dag import DagModel
@@ -37,7 +38,9 @@ def settle(session: Session, name: str | None = None) -> bool:
 
     The caller commits. A change that another process made meanwhile is left to it.
     """
-    changed = [one for one, row in connector_rows.marks(session, name).items() if _settle(session, one, row)]
+    marks = connector_rows.marks(session, name)
+    dags = _Dags.read(session, [dag_id for one in marks for dag_id in dags_of(one)]) if marks else _Dags()
+    changed = [one for one, row in marks.items() if _settle(session, one, row, dags)]
     return bool(changed)
 
 
@@ -64,41 +67,61 @@ def dags_of(name: str) -> tuple[str, str]:
     return name, name + REPLAY_SUFFIX
 
 
-def _settle(session: Session, name: str, mark: Row) -> bool:
+@dataclass(frozen=True)
+class _Dags:
+    """What Airflow has of some DAGs. ``paused``: whether each is, without those that it has not read. ``active``: those of
+    which a run is active. ``stale``: those that it takes for gone, whose runs do not end.
+    """
+
+    paused: Mapping[str, bool] = field(default_factory=dict)
+    active: frozenset[str] = frozenset()
+    stale: frozenset[str] = frozenset()
+
+    @classmethod
+    def read(cls, session: Session, dag_ids: Collection[str]) -> _Dags:
+        columns = (DagModel.dag_id, DagModel.is_paused, DagModel.is_stale)
+        rows = session.execute(select(*columns).where(DagModel.dag_id.in_(dag_ids))).all()
+        runs = select(DagRun.dag_id).where(DagRun.dag_id.in_(dag_ids), DagRun.state == DagRunState.RUNNING)
+        return cls(
+            {dag_id: bool(is_paused) for dag_id, is_paused, _ in rows},
+            frozenset(session.scalars(runs)),
+            frozenset(dag_id for dag_id, _, is_stale in rows if is_stale),
+        )
+
+
+def _settle(session: Session, name: str, mark: Row, dags: _Dags) -> bool:
     wanted = mark.text.removeprefix(WANTED)
     if wanted == DELETED:
-        return _delete(session, name, mark)
-    is_paused = session.scalar(select(DagModel.is_paused).where(DagModel.dag_id == name))
+        return _delete(session, name, mark, dags)
+    is_paused = dags.paused.get(name)
     if is_paused is None:
         return False  # Airflow has not read it
     if wanted == RUNNING:
-        return connector_rows.change_mark(session, name, mark, None) and _set_paused(session, [name], False)
+        return connector_rows.change_mark(session, name, mark, None) and _set_paused(session, name, False)
     if wanted not in (PAUSED, STOPPED):
         return False
-    if _active(session, [name]):
+    if name in dags.active:
         # paused in Airflow, or by a request at the moment in which the run began: as it is, it would never end
-        return bool(is_paused) and _change(session, name, mark, WANTED + wanted) and _set_paused(session, [name], False)
+        return is_paused and _change(session, name, mark, WANTED + wanted) and _set_paused(session, name, False)
     if mark.text == wanted:
         return not is_paused and connector_rows.change_mark(session, name, mark, None)  # unpaused in Airflow
     kept = STOPPED if wanted == STOPPED else None
-    return connector_rows.change_mark(session, name, mark, kept) and _set_paused(session, [name], True)
+    return connector_rows.change_mark(session, name, mark, kept) and _set_paused(session, name, True)
 
 
-def _delete(session: Session, name: str, mark: Row) -> bool:
-    if active := _active(session, dags_of(name)):
+def _delete(session: Session, name: str, mark: Row, dags: _Dags) -> bool:
+    own = set(dags_of(name))
+    if active := (dags.active & own) - dags.stale:
         # a run ends if its DAG is not paused, and none begins where it is
-        query = select(DagModel.dag_id, DagModel.is_paused).where(DagModel.dag_id.in_(dags_of(name)))
-        wrong = [dag_id for dag_id, is_paused in session.execute(query) if is_paused == (dag_id in active)]
-        for dag_id in wrong:
-            _set_paused(session, [dag_id], dag_id not in active)
-        return bool(wrong)
+        wrong = [one for one in sorted(own) if dags.paused.get(one, one not in active) == (one in active)]
+        return bool([_set_paused(session, one, one not in active) for one in wrong])
     if not connector_rows.change_mark(session, name, mark, None):
         return False
     connector_rows.remove(session, name)
     # Airflow itself takes two minutes to see that a DAG is gone
-    session.execute(update(DagModel).where(DagModel.dag_id.in_(dags_of(name))).values(is_stale=True))
-    _set_paused(session, [name], True)
-    _set_paused(session, [name + REPLAY_SUFFIX], False)  # as one that is new
+    session.execute(update(DagModel).where(DagModel.dag_id.in_(own)).values(is_stale=True))
+    _set_paused(session, name, True)
+    _set_paused(session, name + REPLAY_SUFFIX, False)  # as one that is new
     end_runs(session, name, DagRunState.QUEUED, DagRunState.RUNNING)
     return True
 
@@ -109,17 +132,10 @@ def end_runs(session: Session, name: str, *states: DagRunState) -> None:
     session.execute(update(_RUNS).where(*chosen).values(state=DagRunState.FAILED))
 
 
-def _active(session: Session, dags: Collection[str]) -> set[str]:
-    """Return the DAGs of which a run is active, and can end: Airflow knows the DAG."""
-    query = select(DagRun.dag_id).join(DagModel, DagModel.dag_id == DagRun.dag_id)
-    chosen = (DagRun.dag_id.in_(dags), DagRun.state == DagRunState.RUNNING, DagModel.is_stale.is_(False))
-    return set(session.scalars(query.where(*chosen)))
-
-
 def _change(session: Session, name: str, mark: Row, text: str) -> bool:
     return mark.text == text or connector_rows.change_mark(session, name, mark, text)
 
 
-def _set_paused(session: Session, dags: Collection[str], is_paused: bool) -> bool:
-    session.execute(update(DagModel).where(DagModel.dag_id.in_(dags)).values(is_paused=is_paused))
+def _set_paused(session: Session, dag_id: str, is_paused: bool) -> bool:
+    session.execute(update(DagModel).where(DagModel.dag_id == dag_id).values(is_paused=is_paused))
     return True

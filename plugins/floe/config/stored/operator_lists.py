@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from floe.config.exceptions import MAX_SHOWN_PROBLEMS
+from floe.config.kafka.jaas import JaasUnusable, read_entry
 from floe.config.keys.lookup import names_code
 from floe.config.keys.values import parse_list
 from floe.config.providers.reference import providers_in
@@ -108,7 +109,14 @@ class OperatorLists:
         if names_code(key, value) and key not in CALLBACKS:  # whose modules the operator lists
             yield "the value names code, which a connector made by REST may not: code is for connector files and operators"
         yield from self._unlisted(key, value)
-        if _FREE_KEY.search(key):
+        if not _FREE_KEY.search(key):
+            yield from self._places(key, value, is_logical)
+
+    def _places(self, key: str, value: str, is_logical: bool) -> Iterator[str]:
+        """Yield the hosts that are not listed, and files."""
+        if (login := _login_options(key, value)) is not None:
+            for option, text in login.items():
+                yield from (f"{option[:_SHOWN]}: {why}" for why in self._problems(option, text, is_logical))
             return
         is_named = is_logical and key.endswith("warehouse") and _PLAIN.fullmatch(value)
         if _ADDRESS_KEY.search(key) or "://" in value:
@@ -125,6 +133,16 @@ class OperatorLists:
             if not any(fnmatchcase(one, pattern) for pattern in self.connections):
                 what = "catalog" if key == _CATALOG else "connection"
                 yield f"the {what} {one[:_SHOWN]!r} is not in {CONNECTIONS} of Airflow's environment: ask its operator"
+
+
+def _login_options(key: str, value: str) -> Mapping[str, str] | None:
+    """Return the options in a login of Kafka's, which may be addresses and files; None for what is none."""
+    if not key.endswith("sasl.jaas.config"):
+        return None
+    try:
+        return read_entry(value).options
+    except JaasUnusable:
+        return None
 
 
 def _is_path(key: str, value: str) -> bool:

@@ -155,6 +155,16 @@ def test_dag_is_paused_when_its_run_has_ended(one: Site, call: str, state: str, 
     assert (states(one)[0], one.is_paused("one")) == (state, True)
 
 
+def test_run_of_a_dag_that_is_read_again_only_later_is_not_held(one: Site) -> None:
+    run = one.add_run("one", "running")
+    one.set_stale("one", is_stale=True)
+    assert one.client(BASE).put("/connectors/one/pause").status_code == 202
+    assert (states(one)[0], one.is_paused("one")) == ("PAUSED", False)
+    one.set_stale("one", is_stale=False)
+    one.end_run("one", run, "success")
+    assert (states(one)[0], one.is_paused("one")) == ("PAUSED", True)
+
+
 def test_pause_lets_a_run_end_that_airflows_pause_holds(one: Site) -> None:
     run = one.add_run("one", "running")
     one.set_paused("one", is_paused=True)

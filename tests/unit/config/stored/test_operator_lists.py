@@ -139,6 +139,25 @@ def test_registry_of_a_listed_host_is_taken_and_another_is_refused_by_its_host()
         )
 
 
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ('oauth.token.endpoint.uri="https://catalog.example:8181/token"', None),
+        (
+            'oauth.token.endpoint.uri="https://evil.example/token"',
+            "'https://evil.example/token' is not in FLOE_REST_HOSTS",
+        ),
+        ('oauth.ssl.truststore.location="store.p12"', "names a file"),
+        ('anything="/etc/passwd"', "names a file"),
+    ],
+)
+def test_options_of_a_login_are_checked_each(option: str, why: str | None) -> None:
+    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+    text = f'{module} required oauth.client.id="floe" oauth.client.secret="a/b://c" {option};'
+    found = problem("consumer.override.sasl.jaas.config", text)
+    assert found is None if why is None else why in (found or "")
+
+
 def test_certificates_are_a_text_and_no_file() -> None:
     key = "value.converter.apicurio.registry.tls.certificates"
     assert "names a file" in (problem(key, "ca.pem") or "")
