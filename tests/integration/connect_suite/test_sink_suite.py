@@ -6,7 +6,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from pyiceberg.types import IcebergType, IntegerType, LongType, NestedField, Str
 
 from floe.config.stored.connector_file import parsed
 from floe.config.stored.stored_connector import CONNECTOR, SECRETS, StoredConnector, secrets_from_text
+from floe_job.exceptions import SliceRefused
 from stack.progress import wait_until
 from stack.services.broker import Broker
 from stack.services.rest_catalog import RestCatalog
@@ -188,11 +189,16 @@ def test_tables_take_the_records_that_their_expressions_match(case: Case, branch
 
 
 @BRANCHES
-def test_records_name_their_table(case: Case, branch: str | None) -> None:
+def test_records_name_their_table(case: Case, topic: Callable[..., str], branch: str | None) -> None:
     case.catalog.create_table(f"{DATABASE}.tbl1", SCHEMA, partition_spec=BY_DAY)
     case.catalog.create_table(f"{DATABASE}.tbl2", SCHEMA)
     more = {"iceberg.tables.dynamic-enabled": True, "iceberg.tables.route-field": "payload"}
     events = of_three_types(*(f"{DATABASE}.tbl{number}" for number in (1, 2, 3)))
+    with pytest.raises(SliceRefused, match=r"'test\.tbl3' does not exist"):  # which the sink drops, and floe does not
+        case.run(branch is None, branch, events, "tbl1", "tbl2", **more)
+    assert not any(case.catalog.load_table(f"{DATABASE}.tbl{number}").snapshots() for number in (1, 2))
+    case = replace(case, topic=topic(PARTITIONS))
+    more["floe.route.on-unroutable"] = "drop"
     for table in case.run(branch is None, branch, events, "tbl1", "tbl2", **more):
         assert [file.record_count for file in new_files(table, branch)] == [1]
         assert_sinks_summary(table, branch)

@@ -38,8 +38,10 @@ def test_connector_beyond_the_bytes_of_all_is_refused(site: Site, monkeypatch: p
     client = site.client(BASE)
     assert client.put("/connectors/one/config", json=CONFIG).status_code == 201
     monkeypatch.setattr(budget, "MAX_BYTES", 1500)
-    answer = client.put("/connectors/two/config", json={**CONFIG, "floe.owner.note": "x" * 800})
-    assert (answer.status_code, client.get("/connectors").json()) in (((403), ["one"]), (400, ["one"]))
+    topics = ",".join(f"topic-{number}" for number in range(100))
+    answer = client.put("/connectors/two/config", json={**CONFIG, "topics": topics})
+    assert (answer.status_code, "bytes of configuration" in answer.json()["message"]) == (403, True)
+    assert client.get("/connectors").json() == ["one"]
 
 
 def test_connector_beyond_the_number_of_all_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
