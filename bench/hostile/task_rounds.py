@@ -138,7 +138,7 @@ class _Reader:
     def __init__(self, batches: Sequence[_Batch]) -> None:
         self._batches = batches
 
-    def read(self, _: OffsetRange) -> Iterator[_Batch]:
+    def read(self, _: OffsetRange, _epoch: int | None = None) -> Iterator[_Batch]:
         return iter(self._batches)
 
     def close(self) -> None:

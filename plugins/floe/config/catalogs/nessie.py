@@ -74,6 +74,7 @@ _KEYS: Final[tuple[CatalogKey, ...]] = (
     no_effect("tracing", _OF_JAVAS_CLIENT),
     refused("ssl.*", "Java's key stores are not read. Set REQUESTS_CA_BUNDLE for Airflow's and Spark's workers"),
 )
+_TABLE: Final = KeyTable(_KEYS)
 
 
 def iceberg_address(uri: str, ref: str) -> str:
@@ -130,7 +131,7 @@ def _to_pyiceberg(given: Mapping[str, str]) -> dict[str, str]:
 
 def _to_spark(given: Mapping[str, str]) -> dict[str, str]:
     """Return what Java's REST catalog takes, on the endpoint that floe uses. Raises ValueError for another address."""
-    made = _to_pyiceberg(by_pyicebergs_names(given, KeyTable(_KEYS)))
+    made = _to_pyiceberg(by_pyicebergs_names(given, _TABLE))
     made |= {"type": "rest", "uri": iceberg_address(given.get("uri", ""), made.pop("ref", ""))}
     login = made.pop(USERNAME, None), made.pop(PASSWORD, None)
     if made.pop(AUTH_TYPE, "NONE").strip().upper() == "BASIC":

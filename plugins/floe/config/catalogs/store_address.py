@@ -34,6 +34,9 @@ _TEXTS: Final = {
     "hdfs.port": (re.compile(_PORT), "port"),
     "adls.tenant-id": (re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,254}"), "tenant: its id or its domain"),
 }
+PARTS: Final = frozenset(("adls.account-name", *_REGIONS, *_URLS, *_AUTHORITIES, *_SCHEMES, *_TEXTS))
+"""Keys whose values become a part of an address."""
+
 _SHOWN: Final = 100
 
 

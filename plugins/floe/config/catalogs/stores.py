@@ -6,7 +6,7 @@ from typing import Final
 from floe.config.catalogs import cloud_stores, s3
 from floe.config.catalogs.base import PREFIX, CatalogKey, KeyTable, by_pyicebergs_names
 from floe.config.catalogs.common import COMMON_KEYS
-from floe.config.catalogs.store_address import location_problem, setting_problems
+from floe.config.catalogs.store_address import PARTS, location_problem, setting_problems
 from floe.config.secrets.detection import is_reference
 
 STORE_KEYS: Final[tuple[CatalogKey, ...]] = (
@@ -20,13 +20,18 @@ STORE_KEYS: Final[tuple[CatalogKey, ...]] = (
 """By Java's names. PyIceberg's own are in ``floe.config.libraries.library_settings``."""
 
 
+_TABLE: Final = KeyTable(STORE_KEYS)
+
+
 def store_problems(given: Mapping[str, str]) -> Iterator[str]:
     """Yield values that no store of floe's can have."""
     yield from s3.problems(given)
-    plain = {key: value.strip() for key, value in given.items() if not is_reference(value)}
-    for key, problem in setting_problems(by_pyicebergs_names(plain, KeyTable(STORE_KEYS))):
+    made = by_pyicebergs_names(given, _TABLE)
+    parts = {key: made[key].strip() for key in PARTS & made.keys() if not is_reference(made[key])}
+    for key, problem in setting_problems(parts):
         yield f"{PREFIX}{key}: {problem}. Correct it: it becomes a part of an address"
-    if wrong := location_problem(plain.get("warehouse", "")):
+    warehouse = given.get("warehouse", "").strip()
+    if not is_reference(warehouse) and (wrong := location_problem(warehouse)):
         yield f"{PREFIX}warehouse: {wrong}"
 
 

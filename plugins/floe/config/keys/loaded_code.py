@@ -25,13 +25,18 @@ class LoadedCode:
     ``known``: by that rest, the values whose work floe does by itself.
     """
 
-    rest: str = ""
+    rest: re.Pattern[str]
     begins: str = ""
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, rest: str, begins: str = "", known: Mapping[str, tuple[str, ...]] | None = None) -> LoadedCode:
+        """Compile the expression once: every key of a connector is compared with it."""
+        return cls(re.compile(rest, re.DOTALL), begins, known or {})
+
     def names(self, rest: str, value: str | None = None) -> bool:
         """Whether the key with this rest names code by its value; for None, whether some value of it does."""
-        if re.fullmatch(self.rest, rest, re.DOTALL) is None:
+        if self.rest.fullmatch(rest) is None:
             return False
         if value is None:
             return True
@@ -39,15 +44,15 @@ class LoadedCode:
         return text.lower().startswith(self.begins) and text not in self.known.get(rest, ())
 
 
-IN_PYTHON: Final = LoadedCode("", PYTHON)
+IN_PYTHON: Final = LoadedCode.of("", PYTHON)
 """A key of exactly the row's name."""
 
-TRANSFORM: Final = LoadedCode(r".+\.type", PYTHON)
-CATALOG: Final = LoadedCode(r"py-(catalog|io)-impl|s3\.retry-strategy-impl|auth(\.(?!session-timeout-ms$).*)?")
+TRANSFORM: Final = LoadedCode.of(r".+\.type", PYTHON)
+CATALOG: Final = LoadedCode.of(r"py-(catalog|io)-impl|s3\.retry-strategy-impl|auth(\.(?!session-timeout-ms$).*)?")
 """What PyIceberg imports. Java's classes, and s3.signer, are looked up."""
 
-TABLE: Final = LoadedCode(r"py-(catalog|io)-impl|write\..*\.impl")
-CLIENT: Final = LoadedCode(
+TABLE: Final = LoadedCode.of(r"py-(catalog|io)-impl|write\..*\.impl")
+CLIENT: Final = LoadedCode.of(
     r"plugin\.library\.paths|interceptor\.classes|metric\.reporters|config\.providers(\..*)?|.*\.class(es)?(\..*)?"
     r"|(key|value)\.(de)?serializer|auto\.include\.jmx\.reporter|security\.providers"
     r"|ssl\.(engine\..*|providers)|sasl\.kerberos\.kinit\.cmd",

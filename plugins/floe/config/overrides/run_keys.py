@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LIFTED_VARIABLE: Final = "FLOE_OVERRIDABLE_KEYS"
 
 _SHAPES_DAG: Final = ("floe.dag.", "floe.schedule")
+_CONVERTERS: Final = ("key.converter", "value.converter")
 _WRITE_PROPS: Final = "iceberg.tables.write-props."
 _SHOWN_CHARACTERS = 200
 _SHOWN = 20
@@ -42,7 +43,7 @@ def is_lifted(key: str, value: str | None = None) -> bool:
         or key == "name"
         or is_secret(key)
         or key.startswith(_SHAPES_DAG)
-        or directs_login(canonical(key))
+        or _says_where_logins_go(key)
     ):
         return False
     lifted = parse_list(os.environ.get(LIFTED_VARIABLE, ""))
@@ -90,16 +91,22 @@ def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
 
 def _never_lifted(key: str, value: str) -> str | None:
     """Return why the operator cannot allow a key either, and what to do; None if it can be."""
+    if key.startswith(_SHAPES_DAG):
+        return "shapes the DAG: no run may set it. Set it in the connector file"
     if names_code(key, value):
         return (
             f"names code: no run may set it, and {LIFTED_VARIABLE} does not lift it. Code is named by the operator's "
             "environment only, such as PYICEBERG_CATALOG__<NAME>__PY_IO_IMPL"
         )
-    if directs_login(canonical(key)):
+    if _says_where_logins_go(key):
         return f"says where logins go: no run may set it, not by {LIFTED_VARIABLE} either. Set it in the connector file"
-    if key.startswith(_SHAPES_DAG):
-        return "shapes the DAG: no run may set it. Set it in the connector file"
     return None
+
+
+def _says_where_logins_go(key: str) -> bool:
+    """Whether a key has an address, or names what has one. A converter is of floe's own list: its options have them."""
+    name = canonical(key)
+    return directs_login(name) and name not in _CONVERTERS
 
 
 def key_problems(flat: Iterable[tuple[str, str]], allowed: KeyClass) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from floe.config.catalogs.base import PREFIX, CatalogKey, CatalogType, KeyStatus, KeyTable, by_pyicebergs_names
@@ -27,6 +28,8 @@ _OF_REST: Final = frozenset(REST_CATALOG)
 _OF_SQL: Final = frozenset(SQL_CATALOG)
 _SHOWN_CHARACTERS: Final = 200
 _MAX_COMPARED: Final = 20  # keys that a pattern takes: each is compared with all that have an effect
+_OF_TYPE: Final = {name: KeyTable(one.keys) for name, one in TYPES.items()}
+_OF_TYPES: Final = KeyTable([row for one in TYPES.values() for row in one.keys])
 _ADDRESSED: Final = ("sql", "hive", "glue")
 """Types whose warehouse is an address of a store; to others it may be any name, or has rules of its own."""
 
@@ -102,6 +105,12 @@ def _read_hadoop(settings: Settings) -> dict[str, str]:
 
 def _table(kind: CatalogType | None) -> KeyTable:
     """Return the keys of a type: its own count before those of every catalog."""
+    return _table_of("" if kind is None else kind.name)
+
+
+@cache
+def _table_of(name: str) -> KeyTable:
+    kind = type_named(name)
     return KeyTable((*(kind.keys if kind else ()), *STORE_KEYS))
 
 
@@ -149,13 +158,13 @@ def _name_problems(kind: CatalogType | None, tables: Sequence[str]) -> Iterator[
 def _unknown(kind: CatalogType | None, keys: Sequence[str]) -> Iterator[str]:
     """Yield a problem for each key that no library reads. Without a type, no key of some type is one: it may be right."""
     if kind is None:
-        of_types = KeyTable([row for one in TYPES.values() for row in one.keys]).rows_of(keys)
+        of_types = _OF_TYPES.rows_of(keys)
         keys = [key for key in keys if key not in of_types]
 
     def advice(key: str) -> str:
         if text := meant(key, kind.name if kind else ""):
             return text
-        others = [name for name, one in TYPES.items() if KeyTable(one.keys).rows_of([key])]
+        others = [name for name, table in _OF_TYPE.items() if table.rows_of([key])]
         if kind is None or not others:
             return ""
         return f"it is of type {' or '.join(others)}, and {TYPE} is {kind.name}: remove it, or correct the type"
@@ -167,9 +176,11 @@ def _unknown(kind: CatalogType | None, keys: Sequence[str]) -> Iterator[str]:
 
 def _misspelt(kind: CatalogType | None, rows: Mapping[str, CatalogKey]) -> Iterator[str]:
     """Yield keys that a pattern takes without effect, and that are few letters away from one that has an effect."""
+    by_pattern = [key for key, row in rows.items() if row.status is KeyStatus.NO_EFFECT and row.name != key]
+    if not by_pattern:
+        return
     table = _table(kind)
     names = tuple(row.name for row in table if row.status is not KeyStatus.NO_EFFECT and not row.name.endswith("*"))
-    by_pattern = [key for key, row in rows.items() if row.status is KeyStatus.NO_EFFECT and row.name != key]
     for key in by_pattern[:_MAX_COMPARED]:
         if near := spelled_as(key, names):
             yield f"unknown key {PREFIX}{key[:_SHOWN_CHARACTERS]}; the nearest known key is {PREFIX}{near}"

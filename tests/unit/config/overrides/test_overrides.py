@@ -25,6 +25,7 @@ CODE = [
     "iceberg.tables.write-props.write.py-location-provider.impl",
 ]
 
+HANDLER = ".handler.class"
 LOOKED_UP = {
     "connector.plugin.version": "1.9.2",
     "header.converter": "org.apache.kafka.connect.storage.StringConverter",
@@ -111,7 +112,14 @@ def test_a_transform_in_python_is_refused_to_every_run(connector, monkeypatch):
     assert not names_code("transforms.a.static.value", "python:mine.Transform")
 
 
-@pytest.mark.parametrize(("key", "value"), LOOKED_UP.items())
+@pytest.mark.parametrize("key", [key for key in LOOKED_UP if key.endswith(HANDLER)])
+def test_a_handler_of_logins_is_never_lifted(connector, monkeypatch, key):
+    monkeypatch.setenv(LIFTED_VARIABLE, "*")
+    with pytest.raises(OverrideRefused, match="says where logins go: no run may set it"):
+        override(connector(), {key: LOOKED_UP[key]}, REPLAY)
+
+
+@pytest.mark.parametrize(("key", "value"), [one for one in LOOKED_UP.items() if not one[0].endswith(HANDLER)])
 def test_a_name_that_is_looked_up_is_of_class_file(connector, monkeypatch, key, value):
     with pytest.raises(OverrideRefused, match="is of class file: no run may set it"):
         override(connector(), {key: value}, REPLAY)

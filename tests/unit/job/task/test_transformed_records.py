@@ -74,7 +74,7 @@ class GivenBatch:
 class GivenReader:
     """Reads GIVEN."""
 
-    def read(self, _: OffsetRange) -> Iterator[GivenBatch]:
+    def read(self, _: OffsetRange, _epoch: int | None = None) -> Iterator[GivenBatch]:
         yield GivenBatch(GIVEN)
 
     def close(self) -> None: ...

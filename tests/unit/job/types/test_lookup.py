@@ -104,8 +104,11 @@ def test_case_insensitive_adds_no_column_of_another_case(new_table: TableFactory
     assert not merged.beyond(table.schema())
 
 
-def test_column_of_another_case_is_added_by_default() -> None:
-    _, needs = decode([{"ID": 1}], ColumnRules(evolve=True))
+def test_column_of_another_case_is_rejected_by_default() -> None:
+    decoded, needs = decode([{"ID": 1}], ColumnRules(evolve=True))
+    assert len(decoded.rejected) == 1
+    assert not needs.columns
+    _, needs = decode([{"ID": 1}], ColumnRules(evolve=True, case_twins=True))
     assert list(needs.columns) == [("ID",)]
 
 
