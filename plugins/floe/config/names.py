@@ -32,6 +32,8 @@ def connector_name_problem(name: str) -> str | None:
         return f"the name {name[:40]!r} has nothing but dots: names become paths, where it is another folder"
     if not _DAG_ID.fullmatch(name):
         return f"the name {name[:100]!r} is no legal dag_id: use letters, digits, dashes, dots and underscores only"
+    if (plain := unicodedata.normalize("NFKC", name)) != name:
+        return f"the name {name[:100]!r} has letters that look like others: write {plain[:100]!r}"
     if len(name) > longest:
         return f"the name {name[:40]!r}… has {len(name)} characters: as a dag_id it may have {longest}"
     if name.endswith(REPLAY_SUFFIX):
@@ -43,7 +45,7 @@ def connector_name_problem(name: str) -> str | None:
 
 def legal_name(text: str) -> str:
     """Make a legal connector name from any text, for a file without a name."""
-    name = re.sub(r"[^\w.-]", "_", text)[: _DAG_ID_CHARACTERS - len(REPLAY_SUFFIX) - 10]
+    name = re.sub(r"[^\w.-]", "_", unicodedata.normalize("NFKC", text))[: _DAG_ID_CHARACTERS - len(REPLAY_SUFFIX) - 10]
     name = f"{name}-file" if name == STATUS_DAG else name if name.strip(".") else "_"
     return name.removesuffix(REPLAY_SUFFIX) + "-replay" if name.endswith(REPLAY_SUFFIX) else name
 

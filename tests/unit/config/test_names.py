@@ -15,6 +15,11 @@ def test_an_illegal_dag_id_is_refused(name):
     assert connector_name_problem(name)
 
 
+@pytest.mark.parametrize("name", ["\uff50izzas", "pizza\ufb01", "orders\u00b2", "\u212b"])
+def test_letters_that_look_like_others_name_no_connector(name):
+    assert "letters that look like others" in connector_name_problem(name)
+
+
 @given(st.text())
 def test_any_text_makes_a_legal_name(text):
     assert connector_name_problem(legal_name(text)) is None
