@@ -211,11 +211,16 @@ class Sink:
         wanted = (topic or self.topic, partition)
         return next(log for log in reversed(self.log.partitions) if (log.topic, log.partition) == wanted)
 
+    def rows(self, table: str | None = None) -> Counter[Stamp]:
+        """Return how often each record is a row of a table now."""
+        name = table or self.tables[0]
+        head = self.oracle.look_at(name, self.pointers[name]).head
+        paths = [entry.path for entry in self.oracle.files.live(head)] if head is not None else []
+        return Counter(stamp for path in paths for stamp in self.oracle.files.rows(path).stamps)
+
     def keep_foreign(self, table: str) -> None:
         """Take note of which foreign rows are left after a table's owner took some away."""
-        head = self.oracle.look_at(table, self.pointers[table]).head
-        paths = [entry.path for entry in self.oracle.files.live(head)] if head is not None else []
-        there = {stamp for path in paths for stamp in self.oracle.files.rows(path).stamps}
+        there = self.rows(table)
         self.foreign[table] = [stamp for stamp in self.foreign.get(table, []) if stamp in there]
 
     def positions(self) -> dict[int, int]:
