@@ -57,14 +57,13 @@ def divergences(settings: KafkaSettings, logs: Sequence[PartitionLog], asked: Lo
 
     ``asked``: the epochs, with the ends. Brokers are asked only about partitions whose leader epoch is another one now. A log
     whose epoch is lower now than it was, as when a cluster is restored from a backup, counts as another from its start on.
-    A log that begins at or above the end has no other records below it, and its broker cannot be asked about that offset.
+    Nor are they asked about a log that begins at or above the end: it has no records below, and says so for a cut one, too.
     Raises KafkaUnreachable, NotPermitted, and KafkaException for settings that the client does not take.
     """
     now = {one.tp: one for one in logs}
-    kept = {tp: one for tp, one in asked.items() if now[tp].log_start < one.end}
-    changed = {tp: one for tp, one in kept.items() if now[tp].epoch not in (None, one.number)}
+    changed = {tp: one for tp, one in asked.items() if now[tp].epoch not in (None, one.number)}
     found = {tp: now[tp].log_start for tp, one in changed.items() if (now[tp].epoch or 0) < one.number}
-    left = {tp: one for tp, one in changed.items() if tp not in found}
+    left = {tp: one for tp, one in changed.items() if tp not in found and now[tp].log_start < one.end}
     if not left:
         return found
     log.info("the leaders of %s partitions changed since they were planned: are their logs the same?", len(left))
