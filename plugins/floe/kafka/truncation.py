@@ -31,7 +31,7 @@ _LITTLE: Final[Mapping[str, Any]] = {
     "isolation.level": "read_uncommitted",
 }
 
-_NO_EPOCHS: Final = "No epoch found"
+NO_EPOCHS: Final = "No epoch found"
 """librdkafka's words where the broker keeps no epochs of the log."""
 
 Lookup = Mapping[TopicPartition, LeaderEpoch]
@@ -57,18 +57,19 @@ def divergences(settings: KafkaSettings, logs: Sequence[PartitionLog], asked: Lo
 
     ``asked``: the epochs, with the ends. Brokers are asked only about partitions whose leader epoch is another one now. A log
     whose epoch is lower now than it was, as when a cluster is restored from a backup, counts as another from its start on.
+    Nor are they asked about a log that begins at or above the end: it has no records below, and says so for a cut one, too.
     Raises KafkaUnreachable, NotPermitted, and KafkaException for settings that the client does not take.
     """
     now = {one.tp: one for one in logs}
     changed = {tp: one for tp, one in asked.items() if now[tp].epoch not in (None, one.number)}
     found = {tp: now[tp].log_start for tp, one in changed.items() if (now[tp].epoch or 0) < one.number}
-    left = {tp: one for tp, one in changed.items() if tp not in found}
+    left = {tp: one for tp, one in changed.items() if tp not in found and now[tp].log_start < one.end}
     if not left:
         return found
     log.info("the leaders of %s partitions changed since they were planned: are their logs the same?", len(left))
     cut = _cut(settings, {tp: one.end for tp, one in left.items()}, left)
     # the epoch ends at or above ``low``, and below ``high``
-    low = {tp: min(now[tp].log_start, left[tp].end - 1) for tp in cut}
+    low = {tp: now[tp].log_start for tp in cut}
     high = {tp: left[tp].end for tp in cut}
     while open_ := [tp for tp in cut if low[tp] + 1 < high[tp]]:
         middle = {tp: (low[tp] + high[tp]) // 2 for tp in open_}
@@ -98,7 +99,7 @@ def _cut(settings: KafkaSettings, offsets: Mapping[TopicPartition, int], epochs:
                 left.discard(tp)
             elif error.code() in _TRUNCATED and tp in left:
                 left.discard(tp)
-                if _NO_EPOCHS in error.str():
+                if NO_EPOCHS in error.str():
                     log.warning("%s: whether its log is the one that was read cannot be verified: %s", tp, error.str())
                 else:
                     cut.add(tp)

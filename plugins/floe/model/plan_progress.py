@@ -70,11 +70,20 @@ def _check_same_logs(
 def _check_same_terms(
     plan: Plan, slice_: Slice, starts: Mapping[TopicPartition, Position], found: Mapping[TopicPartition, Position]
 ) -> None:
-    """Raise when a partition is at the plan's start, but with other routing or backlogs than the plan was made with."""
+    """Raise when a partition is at the plan's start, but with other routing, backlogs or records than the plan was made with.
+
+    Another leader epoch is of another plan. That one may have accepted that the log was truncated: what this one has written
+    would then be contained in place of the records that are there now.
+    """
     for r in slice_.ranges:
         if r.tp not in found:
             continue
         now, then = found[r.tp].metadata_fields, starts[r.tp].metadata_fields
+        if now.epoch is not None and then.epoch is not None and now.epoch.number != then.epoch.number:
+            why = (
+                f"{r.tp} was planned again in leader epoch {now.epoch.number}, and this plan is of {then.epoch.number}"
+            )
+            raise Superseded(_superseded(plan, why))
         if slice_.reason is ReadReason.CATCH_UP:
             if now.backlogs[slice_.table].route != then.backlogs[slice_.table].route:
                 raise Superseded(

@@ -295,14 +295,18 @@ def _opened(position: Position, found: Position | None) -> Position:
         raise Superseded(msg)
     if found.offset > position.offset:
         return found
-    return replace(found, metadata=replace(now, epoch=then.epoch).encode())
+    epochs = [epoch for epoch in (now.epoch, then.epoch) if epoch is not None]
+    return replace(found, metadata=replace(now, epoch=max(epochs, default=None)).encode())
 
 
 def _is_this_plans(now: PositionMetadata, then: PositionMetadata) -> bool:
     """Return whether a position at the plan's own offset differs only by backlogs that its own slices have caught up since.
 
-    It may also differ by limits: the plan's own write may have taken too long. And the plan's leader epoch is a newer one.
+    It may also differ by limits: the plan's own write may have taken too long. And the plan's leader epoch may be a newer
+    one; an older one shows that another plan was opened since.
     """
+    if now.epoch is not None and then.epoch is not None and now.epoch.number > then.epoch.number:
+        return False
     same = replace(now, backlogs={}, lost=then.lost, owner=then.owner, limits=then.limits, epoch=then.epoch)
     if same != replace(then, backlogs={}):
         return False

@@ -174,7 +174,8 @@ class _Resolver:
             return self._started_over(log, position, metadata)
         offset = position.offset
         divergence = self._start_policy.divergences.get(log.tp)
-        if divergence is not None or offset > log.stable_end:
+        planned = max(offset, metadata.epoch.end if metadata.epoch is not None else 0)
+        if divergence is not None or planned > log.stable_end:
             offset, metadata = self._shortened(log, position, metadata, divergence)
         read = offset
         if log.tp in self._start_policy.skips:
@@ -225,7 +226,7 @@ class _Resolver:
     ) -> tuple[int, PositionMetadata]:
         """Return where a log is read on that has lost records which were read or planned, and what remains of its metadata.
 
-        ``divergence``: the first offset that has another record now; None where the log only ends below the position.
+        ``divergence``: the first offset that has another record now; None where the log only ends below what was planned.
         """
         cut = log.stable_end if divergence is None else min(divergence, log.stable_end)
         offset = min(position.offset, cut)
@@ -296,8 +297,11 @@ def _reset_advice(topic: str) -> str:
 
 def _truncated(log: PartitionLog, position: Position, metadata: PositionMetadata, divergence: int | None) -> str:
     if divergence is None:
+        what = f"the position {position.offset}"
+        if position.offset <= log.stable_end and metadata.epoch is not None:
+            what = f"the offset {metadata.epoch.end}, up to which a run had planned,"
         return (
-            f"the position {position.offset} of {log.tp} is past its last stable offset {log.stable_end}: the broker "
+            f"{what} of {log.tp} is past its last stable offset {log.stable_end}: the broker "
             "lost records that were already read, or the position was changed by hand. Nothing was read. "
             f"{_reset_advice(log.tp.topic)} Rows of offsets above {log.stable_end} stay in the tables."
         )

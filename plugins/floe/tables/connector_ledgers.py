@@ -1,8 +1,9 @@
 """The ledgers of a connector's tables, read when a plan cannot go on from the positions alone."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from floe.model.exceptions import PlanRefused
 from floe.model.holding import LogId
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
-from floe.model.positions import PartitionBacklog, Position, PositionMetadata
+from floe.model.positions import LeaderEpoch, PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import PartitionLog
 from floe.tables.exceptions import REFUSALS
 from floe.tables.routes import Routes
@@ -141,8 +142,9 @@ class Ledgers:
     def newest_position(self, log: PartitionLog) -> Position | None:
         """Return the newest position of a partition's present log in the ledgers; None when they do not know the log.
 
-        It is the highest copy of a position that a plan started from, with the backlogs of all such copies, moved up over
-        what every table contains from there on. Reading from too low costs a re-read, never a row.
+        It is the highest copy of a position that a plan started from, with the backlogs of all such copies and the last
+        leader epoch of all, moved up over what every table contains from there on. Reading from too low costs a re-read,
+        never a row.
         """
         log_id = LogId(log.tp.topic, log.topic_id, log.tp.partition)
         copies = [
@@ -162,7 +164,8 @@ class Ledgers:
             for table, backlog in copy.backlogs.items():
                 backlogs[table] = min(backlog, backlogs.get(table, backlog))
         offset = self._contained_up_to(log_id, highest, backlogs.keys())
-        return Position(log.tp, offset, newest[0].metadata_fields.behind(backlogs).encode())
+        metadata = replace(newest[0].metadata_fields.behind(backlogs), epoch=_last_epoch(copies))
+        return Position(log.tp, offset, metadata.encode())
 
     def _contained_up_to(self, log_id: LogId, offset: int, behind: Collection[str]) -> int:
         """Return the offset up to which every table that is not behind contains all from ``offset`` on."""
@@ -186,6 +189,12 @@ class Ledgers:
         if isinstance(found, FloeError):
             raise found
         return found
+
+
+def _last_epoch(copies: Iterable[Position]) -> LeaderEpoch | None:
+    """Return the last leader epoch of copies, up to the end of all: tables may have copies of different plans."""
+    epochs = [epoch for copy in copies if (epoch := copy.metadata_fields.epoch) is not None]
+    return LeaderEpoch(max(one.number for one in epochs), max(one.end for one in epochs)) if epochs else None
 
 
 def check_no_rows_of_sink(ledgers: Ledgers, connector: Connector) -> None:

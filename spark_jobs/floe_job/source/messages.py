@@ -98,7 +98,7 @@ class Messages(Sequence[Message]):
         times: list[int | None] = list(map(librdkafka.message_timestamp, self._pointers.tolist(), places))
         for index in np.flatnonzero(kinds == librdkafka.TIMESTAMP_NOT_AVAILABLE).tolist():
             times[index] = None
-        return [None if time == NO_TIME else time for time in times]
+        return [None if time == NO_TIME else time for time in times] if NO_TIME in times else times
 
     def headers(self) -> list[Headers | None]:
         """Return the headers of each in their order; None where they cannot be read."""

@@ -7,6 +7,7 @@ import time
 import confluent_kafka as ck
 import numpy as np
 
+from floe.kafka.truncation import NO_EPOCHS
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import (
     BatchCorrupt,
@@ -84,12 +85,18 @@ def is_end(r: OffsetRange, event: Event, login: str = "the Kafka client") -> boo
     raise ReadFailed(msg)
 
 
-def check_epoch(r: OffsetRange, planned: int | None, found: int | None) -> None:
+def has_no_epochs(event: Event) -> bool:
+    """Return whether an event says that the broker knows no leader epoch up to the planned one, as of logs of old formats."""
+    return event.error.code() in _NO_SUCH_OFFSET and NO_EPOCHS in event.error.str()
+
+
+def check_epoch(r: OffsetRange, planned: int | None, found: int | None, *, is_known: bool = True) -> None:
     """Raise for a record of a later leader epoch than that in which the range was planned.
 
-    All of the range's offsets were in the log then, so the log was truncated below this record since.
+    All of the range's offsets were in the log then, so the log was truncated below this record since. ``is_known``: whether
+    the broker knows the planned epoch. One that does not has records without epochs, or another log.
     """
-    if planned is not None and found is not None and found > planned:
+    if planned is not None and found is not None and (found > planned or not is_known):
         raise RangeLost(
             _truncated(r, f"a record has leader epoch {found}, and the range was planned in epoch {planned}")
         )

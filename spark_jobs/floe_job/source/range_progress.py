@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from enum import Enum
 
 import confluent_kafka as ck
@@ -12,7 +13,9 @@ from floe_job.exceptions import BatchTooLarge
 from floe_job.source.batch import Batch
 from floe_job.source.clients import Client
 from floe_job.source.native.consumer import Event
-from floe_job.source.range_errors import Silence, check_progress, is_end, too_large
+from floe_job.source.range_errors import Silence, check_progress, has_no_epochs, is_end, too_large
+
+log = logging.getLogger(__name__)
 
 BATCH_RECORDS = 50_000
 """Maximum records handed on at once."""
@@ -45,8 +48,10 @@ class Mode(Enum):
 class RangeProgress:
     """The progress of reading a range, and its records that wait to be handed on."""
 
-    def __init__(self, r: OffsetRange, limits: ReaderLimits, login: str = "the Kafka client") -> None:
-        """``login``: who reads, for messages."""
+    def __init__(
+        self, r: OffsetRange, limits: ReaderLimits, login: str = "the Kafka client", epoch: int | None = None
+    ) -> None:
+        """``login``: who reads, for messages. ``epoch``: the leader epoch in which the range was planned."""
         self._range = r
         self._login = login
         self._limits = limits
@@ -56,6 +61,8 @@ class RangeProgress:
         self._small = self._tiny = 0
         self._changes = CHANGES
         self.position = r.start
+        self.epoch = epoch
+        """What the broker is asked to verify; None once it turned out to keep no epochs."""
         self.next_mode = Mode.MANY
         self.is_ended = False
         self.is_over = False
@@ -113,6 +120,10 @@ class RangeProgress:
             self._go_on(Mode.ONE)  # which shows whether the batch is too large, or corrupt
             if (event.topic, event.partition) == self._range.tp and event.offset >= self.position:
                 self._end = min(self._end, event.offset)  # nothing after the batch counts as read before the batch does
+        elif self.epoch is not None and has_no_epochs(event):
+            log.warning("%s: whether its log is the planned one cannot be verified: %s", self._range, event.error.str())
+            self.epoch = None
+            self._go_on(self._mode)
         elif is_end(self._range, event, self._login):
             self.is_ended = True
 

@@ -68,10 +68,10 @@ class RangeReader:
         beyond the limits, BatchCorrupt for one that is broken, RangeStalled without progress, ReadFailed else.
         """
         after = r.start - 1
-        reading = RangeProgress(r, self._limits, login_of(self._confs[FIRST_MODE]))
+        reading = RangeProgress(r, self._limits, login_of(self._confs[FIRST_MODE]), epoch)
         while not reading.is_ended:
             consumer = self._consumer(self._mode)
-            consumer.assign(r.topic, r.partition, reading.position, epoch)
+            consumer.assign(r.topic, r.partition, reading.position, reading.epoch)
             reading.begin(self._mode, consumer)
             while not reading.is_over:
                 try:
@@ -86,7 +86,7 @@ class RangeReader:
                     parts = reading.parts()
                     while parts:
                         check_order(r, after, parts[0].offsets)
-                        check_epoch(r, epoch, parts[0].last_epoch)
+                        check_epoch(r, epoch, parts[0].last_epoch, is_known=reading.epoch == epoch)
                         after = int(parts[0].offsets[-1])
                         yield parts.pop(0)
                         if reading.is_interrupted:

@@ -8,7 +8,7 @@ import pytest
 from floe.model.exceptions import Superseded
 from floe.model.plan import Plan, Slice
 from floe.model.plan_progress import Progress, progress
-from floe.model.positions import PartitionBacklog, Position, PositionMetadata
+from floe.model.positions import LeaderEpoch, PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import TopicPartition
 from floe.model.slice_kind import ReadReason, WriteModeName, reason_and_mode
 from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID
@@ -170,3 +170,24 @@ def test_what_another_table_owes_is_not_this_slices_place() -> None:
 def test_a_replay_is_before_wherever_the_positions_are(kind: str, offsets: tuple[int | None, int | None]) -> None:
     reason, mode = reason_and_mode(kind)
     assert progress(PLAN, replace(LIVE, reason=reason, mode=mode), at(*offsets)) is Progress.BEFORE
+
+
+def planned_in(number: int) -> Plan:
+    """Give the plan that was made in a leader epoch."""
+    return replace(PLAN, positions=tuple(at(5, 0, epoch=LeaderEpoch(number, 9)).values()))
+
+
+@pytest.mark.parametrize("slice_", [LIVE, CATCH_UP])
+@pytest.mark.parametrize("now", [3, 5])
+def test_position_of_another_leader_epoch_supersedes_as_log_may_have_been_reset(slice_: Slice, now: int) -> None:
+    """The log was truncated and reset by a later plan, which died: what this one has written are other records."""
+    found = (
+        behind((9, 5), (4, 0), epoch=LeaderEpoch(now, 9)) if slice_ is CATCH_UP else at(5, 0, epoch=LeaderEpoch(now, 9))
+    )
+    superseded(slice_, found, rf"{TOPIC}-0 was planned again in leader epoch {now}.*this plan is of 4", planned_in(4))
+
+
+@pytest.mark.parametrize("epoch", [None, LeaderEpoch(4, 9), LeaderEpoch(4, 90)])
+def test_position_of_the_planned_leader_epoch_or_of_none_is_before(epoch: LeaderEpoch | None) -> None:
+    assert progress(planned_in(4), LIVE, at(5, 0, epoch=epoch)) is Progress.BEFORE
+    assert progress(PLAN, LIVE, at(5, 0, epoch=epoch)) is Progress.BEFORE

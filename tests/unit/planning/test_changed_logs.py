@@ -118,6 +118,20 @@ def test_reset_cluster_with_same_topic_continues_at_position() -> None:
     assert resolved.positions == (position(5, cluster_id="C2", backlogs=is_behind(a=4)),)
 
 
+def test_reset_cluster_whose_log_ends_below_what_was_planned_forgets_the_offsets_above() -> None:
+    """A run died between its tables and the position: they may contain what the other cluster's log does not have."""
+    before = position(50, epoch=LeaderEpoch(3, 120))
+    resolved = resolve(before, cluster_id="C2", decisions=ADOPT)
+    assert resolved.positions == (position(50, cluster_id="C2"),)
+    assert resolved.cuts == {P0: 100}
+
+
+def test_log_that_ends_below_what_a_run_had_planned_is_refused() -> None:
+    refused(
+        r"the offset 120, up to which a run had planned, of pizzas-0 is past", position(50, epoch=LeaderEpoch(3, 120))
+    )
+
+
 def test_an_adopted_cluster_with_another_topic_begins_anew() -> None:
     resolved = resolve(position(5), logs=[log(start=1, topic_id="T9")], cluster_id="C2", decisions=ADOPT)
     assert resolved.positions == (position(1, since=1, topic_id="T9", cluster_id="C2"),)

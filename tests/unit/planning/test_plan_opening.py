@@ -65,6 +65,25 @@ def test_position_of_an_older_leader_epoch_gets_that_of_the_plan(
     assert broker.moves[0].positions == [planned]
 
 
+def test_opening_again_keeps_the_longer_plan_of_the_same_leader_epoch(
+    broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
+) -> None:
+    """A run with a higher limit was opened since, and may have committed to a table what it planned."""
+    broker.has(position(5, epoch=LeaderEpoch(4, 20)))
+    assert opened(replace(plan, positions=(position(5, epoch=LeaderEpoch(4, 9)),)))
+    assert broker.moves[0].positions == [position(5, epoch=LeaderEpoch(4, 20))]
+
+
+def test_plan_of_an_older_leader_epoch_than_the_position_is_superseded(
+    broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
+) -> None:
+    """Another plan was opened since: it may have accepted that the log was truncated, or have planned further."""
+    broker.has(position(5, epoch=LeaderEpoch(5, 20)))
+    with pytest.raises(Superseded, match="was changed since the plan was made"):
+        opened(replace(plan, positions=(position(5, epoch=LeaderEpoch(4, 9)),)))
+    assert broker.moves == []
+
+
 def test_opening_again_after_all_was_committed_does_nothing(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
 ) -> None:

@@ -11,7 +11,7 @@ from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import write_properties
-from floe.model.positions import PartitionBacklog, Position, PositionMetadata
+from floe.model.positions import LeaderEpoch, PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.tables import connector_ledgers as module
 from floe.tables.connector_ledgers import Ledgers, check_no_rows_of_sink
@@ -234,3 +234,29 @@ def test_the_sink_of_another_connector_does_not_matter(lake: Lake) -> None:
     lake.create()
     as_the_sink(lake)
     check_sink(lake, **{"iceberg.connect.group-id": "connect-other"})
+
+
+@pytest.mark.parametrize(
+    ("copies", "last"),
+    [
+        (((20, LeaderEpoch(3, 30)), (20, LeaderEpoch(5, 40))), LeaderEpoch(5, 40)),
+        (((20, LeaderEpoch(5, 40)), (20, LeaderEpoch(3, 30))), LeaderEpoch(5, 40)),
+        (((20, None), (20, LeaderEpoch(5, 40))), LeaderEpoch(5, 40)),
+        (((20, LeaderEpoch(3, 30)), (10, LeaderEpoch(5, 40))), LeaderEpoch(5, 40)),
+        (((20, None), (20, None)), None),
+    ],
+)
+def test_newest_position_has_the_last_leader_epoch_of_all_copies(
+    lake: Lake,
+    ledgers: Callable[..., Ledgers],
+    copies: tuple[tuple[int, LeaderEpoch | None], ...],
+    last: LeaderEpoch | None,
+) -> None:
+    """A table refused a run's rows, and another took those of a later run from the same position on."""
+    for name, (offset, epoch) in zip(BOTH, copies, strict=True):
+        metadata = replace(at(20).metadata_fields, epoch=epoch).encode()
+        made = Ledger(CLUSTER, {LogId(TOPIC, TOPIC_ID, 0): Holding({}, None, (offset, metadata))})
+        lake.create(name=name, properties=write_properties(LEDGER, made))
+    found = newest(ledgers)
+    assert found is not None
+    assert (found.offset, found.metadata_fields.epoch) == (20, last)

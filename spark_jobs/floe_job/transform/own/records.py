@@ -59,7 +59,7 @@ class PythonRecords:
         return found.applied()
 
     def _typed(self, batch: ParsedBatch, part: TypedPart, found: _Outcome) -> None:
-        given = _given(batch, part.places, part.column)
+        given, first = _given(batch, part.places, part.column), len(found.parts)
         for some, answer in self._answers(given, part.places, found):
             own = (
                 part
@@ -67,6 +67,7 @@ class PythonRecords:
                 else TypedPart(part.schema, part.places[some], part.column.take(pa.array(some)))
             )
             self._note_typed(own, answer, found)
+        found.parts[first:] = _merged(found.parts[first:])
 
     def _note_typed(self, part: TypedPart, answer: Answer, found: _Outcome) -> None:
         if answer.is_same_value:
@@ -145,6 +146,23 @@ class PythonRecords:
     def _refuse(self, what: str) -> NoReturn:
         msg = f"{named(self.options)} {what}. {ADVICE}"
         raise OwnTransformFailed(msg)
+
+
+def _merged(parts: Sequence[TypedPart]) -> list[TypedPart]:
+    """Join the pieces of one part that have one schema: each costs what follows the same, however few records it has."""
+    by_schema: dict[tuple[int, pa.DataType], list[TypedPart]] = {}
+    for part in parts:
+        by_schema.setdefault((id(part.schema), part.column.type), []).append(part)
+    return [
+        pieces[0]
+        if len(pieces) == 1
+        else TypedPart(
+            pieces[0].schema,
+            np.concatenate([one.places for one in pieces]),
+            pa.concat_arrays([one.column for one in pieces]),
+        )
+        for pieces in by_schema.values()
+    ]
 
 
 class _Outcome:

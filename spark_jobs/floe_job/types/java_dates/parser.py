@@ -8,6 +8,7 @@ from typing import Final
 from floe_job.types.java_dates.digits import read_number, wrap_int
 from floe_job.types.java_dates.names import read_name
 from floe_job.types.java_dates.pattern import Field, Piece
+from floe_job.types.java_dates.plain import MILLI_DIGITS
 from floe_job.types.java_dates.resolution import (
     AM_PM,
     DAY,
@@ -131,14 +132,13 @@ _RANGES: Final = {
     "H": ("hour", 0, 23), "k": ("hour", 1, 24), "K": ("hour", 0, 11), "h": ("hour", 1, 12), "m": ("minute", 0, 59),
     "s": ("second", 0, 59),
 }  # fmt: skip
-_MILLI_DIGITS: Final = 3
 
 
 def _check_field(field: Field, text: str) -> None:
     """Raise ValueError for a number that Java carries over to the next larger field, or takes for another."""
     text = text.strip(" \t")
     if field.letter == "S":
-        if len(text) != _MILLI_DIGITS or not text.isdecimal():
+        if len(text) != MILLI_DIGITS or not text.isdecimal():
             problem = f"its fraction {text[:20]!r} has not three digits, and Java reads it as that many milliseconds"
             raise ValueError(problem)
         return

@@ -20,6 +20,8 @@ LAST: Final = (date.max.toordinal() + 1 - EPOCH) * MILLIS_PER_DAY - 1
 _PLACES: Final = {"y": 0, "M": 1, "L": 1, "d": 2, "H": 3, "m": 4, "s": 5, "S": 6}
 _DEFAULTS: Final = (1970, 1, 1, 0, 0, 0, 0)
 _MAX_COUNT: Final = 9
+MILLI_DIGITS: Final = 3
+"""Digits of a fraction that Java reads as what is written."""
 
 
 def plain_format(pieces: Sequence[Piece]) -> Callable[[int], str] | None:
@@ -53,23 +55,32 @@ def plain_format(pieces: Sequence[Piece]) -> Callable[[int], str] | None:
     return write
 
 
-def plain_parse(pieces: Sequence[Piece]) -> Callable[[str], int | None] | None:
-    """Return what reads usual texts, and returns None for others; None for a pattern that has more than plain numbers."""
+def plain_parse(pieces: Sequence[Piece], *, exactly: bool = False) -> Callable[[str], int | None] | None:
+    """Return what reads usual texts, and returns None for others; None for a pattern that has more than plain numbers.
+
+    ``exactly``: what Java carries over, takes for something else or ignores is not usual, see ``Parser.parse``.
+    """
     expression = _expression(pieces)
     if expression is None:
         return None
     match, places = expression
     order = [places.index(place) if place in places else None for place in range(len(_DEFAULTS))]
     zone = len(places) if match.groups > len(places) else None
+    find = match.fullmatch if exactly else match.match
+    fraction = order[_PLACES["S"]] if exactly else None
 
     def read(text: str) -> int | None:
-        found = match.match(text)
+        found = find(text)
         if found is None:
             return None
         groups = found.groups()
+        if fraction is not None and len(groups[fraction]) != MILLI_DIGITS:
+            return None
         year, month, day, hour, minute, second, milli = [
             default if place is None else int(groups[place]) for place, default in zip(order, _DEFAULTS, strict=True)
         ]
+        if exactly and (hour > 23 or minute > 59 or second > 59):
+            return None
         if not (1583 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= 28):
             try:
                 days = date(year, month, day).toordinal() - EPOCH if year >= 1583 else None

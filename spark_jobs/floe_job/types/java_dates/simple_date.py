@@ -36,6 +36,7 @@ class SimpleDate:
         self._formatter = Formatter(pieces)
         self._parser = Parser(pieces, _century(int(time.time() * 1000) if now is None else now))
         self._plain_format, self._plain_parse = plain_format(pieces), plain_parse(pieces)
+        self._plain_exactly = plain_parse(pieces, exactly=True)
 
     @staticmethod
     @lru_cache(maxsize=256)
@@ -59,6 +60,9 @@ class SimpleDate:
 
         Raises ValueError as ``parse`` does, and for a text that Java reads as another time, see ``Parser.parse``.
         """
+        plain = None if self._plain_exactly is None else self._plain_exactly(text)
+        if plain is not None:
+            return plain
         try:
             millis = self._parser.parse(text, exactly=True)
         except ValueError as error:

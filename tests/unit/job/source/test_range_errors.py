@@ -37,6 +37,12 @@ def test_record_of_a_later_leader_epoch_shows_a_truncated_log() -> None:
         check_epoch(RANGE, 5, 6)
 
 
+def test_record_of_an_epoch_is_not_of_a_log_whose_broker_keeps_none() -> None:
+    check_epoch(RANGE, 5, None, is_known=False)
+    with pytest.raises(RangeLost, match="was truncated"):
+        check_epoch(RANGE, 5, 4, is_known=False)
+
+
 @pytest.mark.parametrize("code", [KafkaError._LOG_TRUNCATION, KafkaError._AUTO_OFFSET_RESET])
 def test_client_that_finds_a_truncated_log_loses_the_range(code: int) -> None:
     error = KafkaError(code, "Partition log truncation detected at offset 10: broker end offset is 7")

@@ -26,14 +26,28 @@ class Some:
         return Some(*self.offsets[kept])
 
 
-def after(answer: Some, *events: Event) -> RangeProgress:
+def after(answer: Some, *events: Event, epoch: int | None = None) -> RangeProgress:
     """Read the range 0 to 10 of orders-0, as far as one answer goes."""
-    reading = RangeProgress(OffsetRange("orders", "id", 0, 0, 10), ReaderLimits())
+    reading = RangeProgress(OffsetRange("orders", "id", 0, 0, 10), ReaderLimits(), epoch=epoch)
     batches = SimpleNamespace(measure=lambda _: Measured(1, []))
-    consumer: Any = SimpleNamespace(consume=lambda _: (answer, list(events)), batches=lambda *_, **__: batches)
+    consumer: Any = SimpleNamespace(
+        consume=lambda _: (answer, list(events)),
+        batches=lambda *_, **__: batches,
+        is_beyond_receive=False,
+        next_offset=lambda *_: None,
+        failure=None,
+    )
     reading.begin(Mode.MANY, consumer)
     reading.take(consumer)
     return reading
+
+
+def test_broker_without_leader_epochs_is_read_without_verification() -> None:
+    """A log of an old record format has none: it would never be read otherwise."""
+    why = "Partition log truncation detected: No epoch found less or equal to offset 0 (leader epoch 3)"
+    unknown = Event("orders", 0, 0, KafkaError(KafkaError._AUTO_OFFSET_RESET, why))
+    reading = after(Some(), unknown, epoch=3)
+    assert (reading.epoch, reading.position, reading.is_over, reading.is_ended) == (None, 0, True, False)
 
 
 def refused(topic: str, offset: int) -> Event:

@@ -361,6 +361,16 @@ def test_error_for_some_values_with_a_schema_refuses_these_alone(run: Run) -> No
     assert list(done.values) == [*({"id": i, "was": str(i)} for i in range(8) if i != 3), None, {"n": 0.5}]
 
 
+@pytest.mark.parametrize("returned", ["batch", "batch.changed(value=batch.value.take(pa.array(range(len(batch)))))"])
+def test_pieces_of_a_batch_with_errors_become_one_part_again(run: Run, returned: str) -> None:
+    body = f"assert not {{1, 4, 6}} & set(batch.value.field('id').to_pylist())\nreturn {returned}"
+    done = run(body, typed([{"id": i, "name": str(i)} for i in range(9)]))
+    assert isinstance(done.values, TypedColumns)
+    (part,) = done.values.parts
+    assert part.places.tolist() == list(range(6))
+    assert part.column.field("id").to_pylist() == [0, 2, 3, 5, 7, 8]
+
+
 def test_error_for_too_many_records_fails_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("floe_job.transform.own.records.MAX_RAISED", 3)
     assert len(run(DIVIDES, [{"n": 0}] * 3).rejected) == 3
