@@ -151,7 +151,7 @@ def _crashed(
     )
     connector = connectors[name]
     problem = (
-        f"asking brokers and catalog ended the process {how}, in a library's native code: see the log of floe.status, and "
+        f"asking brokers and catalog ended the process {how}, as a library that aborts does: see the log of floe.status, and "
         "check the addresses and locations of this connector"
     )
     return unknown_record(name, "" if connector is None else connector.group_id, [problem], formers[name])
