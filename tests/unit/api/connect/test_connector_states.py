@@ -69,7 +69,7 @@ def test_stop_is_kept_until_the_dag_is_unpaused(one: Site) -> None:
     client.put("/connectors/one/stop")
     assert (states(one), one.variable(STATE + "one")) == (("STOPPED", []), "STOPPED")
     client.put("/connectors/one/pause")
-    assert (states(one), one.variable(STATE + "one")) == (("PAUSED", ["PAUSED", "PAUSED"]), None)
+    assert (states(one), one.variable(STATE + "one")) == (("PAUSED", ["PAUSED", "PAUSED"]), "PAUSED")
     client.put("/connectors/one/stop")
     client.put("/connectors/one/resume")
     assert (states(one)[0], one.variable(STATE + "one")) == ("RUNNING", None)
@@ -116,7 +116,7 @@ def test_state_that_is_wanted_before_airflow_knows_the_connector_is_kept(
     assert (states(site)[0], site.variable(STATE + "one")) == (state, f"wanted {state}")
     site.add_dag("one")
     assert (states(site)[0], site.is_paused("one")) == (state, paused)
-    assert site.variable(STATE + "one") == (state if state == "STOPPED" else None)
+    assert site.variable(STATE + "one") == state
 
 
 @pytest.mark.parametrize("state", ["PAUSED", "STOPPED"])
@@ -179,12 +179,15 @@ def test_pause_lets_a_run_end_that_airflows_pause_holds(one: Site) -> None:
     assert (states(one)[0], one.is_paused("one")) == ("STOPPED", True)
 
 
-def test_run_that_begins_in_the_moment_of_a_stop_is_not_held(one: Site) -> None:
-    assert one.client(BASE).put("/connectors/one/stop").status_code == 204
+@pytest.mark.parametrize(("call", "state"), [("pause", "PAUSED"), ("stop", "STOPPED")])
+def test_run_that_begins_in_the_moment_of_a_call_is_not_held(one: Site, call: str, state: str) -> None:
+    assert one.client(BASE).put(f"/connectors/one/{call}").status_code in (202, 204)
     run = one.add_run("one", "running")
-    assert (states(one)[0], one.is_paused("one")) == ("STOPPED", False)
+    assert (states(one)[0], one.is_paused("one")) == (state, False)
     one.end_run("one", run, "success")
-    assert (one.is_paused("one"), one.variable(STATE + "one")) == (True, "STOPPED")
+    assert (one.is_paused("one"), one.variable(STATE + "one")) == (True, state)
+    one.set_paused("one", is_paused=False)
+    assert (states(one)[0], one.variable(STATE + "one")) == ("RUNNING", None)
 
 
 def test_resume_while_the_last_run_ends_pauses_nothing(one: Site) -> None:
