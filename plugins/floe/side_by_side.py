@@ -67,19 +67,21 @@ def apart(
     until: float,
     crashed: Callable[[str, str, str], T],
     prepare: Callable[[], object] = bool,
+    hide: Callable[[str], str] = str,
 ) -> Iterator[tuple[str, T]]:
     """As :func:`side_by_side`, in a child process; where a job ends it, ``crashed`` returns the job's result.
 
-    Its arguments are the job's name, how the process ended, and what it said last. Jobs, their results and ``prepare``, which
-    the child calls first, have to be picklable. All jobs share one child, which a job that raises ends too. When it dies,
-    those that had begun and not returned are asked again one by one, each in a child of its own, and the others in a next
-    one together: a process is started for each death, not for each job.
+    Its arguments are the job's name, how the process ended, and what it said last. Jobs, their results, ``prepare``, which
+    the child calls first, and ``hide``, which takes secrets out of the error of a job, have to be picklable. All jobs share
+    one child, which a job that raises ends too. When it dies, those that had begun and not returned are asked again one by
+    one, each in a child of its own, and the others in a next one together: a process is started for each death, not for
+    each job.
     """
     waiting = dict(jobs)
     suspects: list[str] = []
     while (waiting or suspects) and time.monotonic() < until:
         given = {suspects[0]: jobs[suspects.pop(0)]} if suspects else waiting
-        child = _Child.started(given, threads, until, prepare)
+        child = _Child.started(given, threads, until, (prepare, hide))
         try:
             for name, result in child.results():
                 given.pop(name)
@@ -117,11 +119,15 @@ class _Child:
 
     @classmethod
     def started(
-        cls, jobs: Mapping[str, Callable[[], Any]], threads: int, until: float, prepare: Callable[[], object]
+        cls,
+        jobs: Mapping[str, Callable[[], Any]],
+        threads: int,
+        until: float,
+        calls: tuple[Callable[[], object], Callable[[str], str]],
     ) -> _Child:
         """Start a process with jobs."""
         # not in an argument, and not in the environment: settings have secrets
-        task = pickle.dumps((prepare, dict(jobs), threads, max(0.0, until - time.monotonic())))
+        task = pickle.dumps((calls, dict(jobs), threads, max(0.0, until - time.monotonic())))
         path = os.pathsep.join(one for one in sys.path if one)
         process = subprocess.Popen(
             [sys.executable, "-P", "-c", SERVE],
@@ -212,19 +218,21 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 
 def serve() -> None:
     """Do what :func:`apart` asks a child process to: read jobs from standard input, and write results."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is no result
+    (prepare, hide), jobs, threads, seconds = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the parent
+    threading.Thread(target=_end_with_parent, name="floe-parent", daemon=True).start()
     try:
-        _serve()
+        prepare()
+        _answer(answers, jobs, threads, time.monotonic() + seconds, hide)
     except BaseException:  # noqa: BLE001 - the parent tells it, of the job that was begun
-        _end_with_error()
+        _end_with_error(hide)
     os._exit(0)  # not to wait for a thread that hangs in a library
 
 
-def _serve() -> None:
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is no result
-    prepare, jobs, threads, seconds = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the parent
-    threading.Thread(target=_end_with_parent, name="floe-parent", daemon=True).start()
-    prepare()
+def _answer(
+    answers: IO[bytes], jobs: Mapping[str, Callable[[], object]], threads: int, until: float, hide: Callable[[str], str]
+) -> None:
     lock = threading.Lock()
 
     def tell(kind: str, name: str, value: object = None) -> None:
@@ -239,17 +247,18 @@ def _serve() -> None:
             try:
                 return jobs[name]()
             except BaseException:  # noqa: BLE001 - such as a library's panic, which is no Exception
-                _end_with_error()
+                _end_with_error(hide)
 
         return call
 
-    for name, result in side_by_side({name: job(name) for name in jobs}, threads, time.monotonic() + seconds):
+    for name, result in side_by_side({name: job(name) for name in jobs}, threads, until):
         tell("done", name, result)
     tell("whole", "")
 
 
-def _end_with_error() -> NoReturn:
-    traceback.print_exc()
+def _end_with_error(hide: Callable[[str], str]) -> NoReturn:
+    # hidden here, as a job may have learnt secrets that the parent does not know
+    sys.stderr.write(hide(traceback.format_exc()))
     sys.stderr.flush()
     os._exit(1)
 

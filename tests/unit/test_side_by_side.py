@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from floe.config.secrets.mask import hide, learn
 from floe.side_by_side import apart, side_by_side
 
 
@@ -144,6 +145,13 @@ def test_job_that_raises_or_returns_what_cannot_be_sent_is_told(job: Callable[[]
     wrong = found.pop("wrong")
     assert str(wrong).startswith("wrong with exit code 1: ") and why in str(wrong)
     assert found == {f"good {i}": str(i) for i in range(5)}
+
+
+def test_error_of_a_job_is_told_without_secrets() -> None:
+    secret = "kept-from-logs-7c1"
+    prepare = partial(learn, {"password": secret})
+    found = dict(apart({"wrong": partial(int, secret)}, 1, time.monotonic() + 60, told, prepare, hide))
+    assert "ValueError" in found["wrong"] and secret not in found["wrong"]
 
 
 def test_process_that_a_library_started_ends_with_the_child(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ class StatusOperator(BaseOperator):
         kept: dict[str, bool] = {}
         wrong: dict[str, str] = {}
         crashed = partial(_crashed, connectors=connectors, formers=formers)
-        for name, record in apart(jobs, THREADS, until, crashed, partial(learn_pairs, learned())):
+        for name, record in apart(jobs, THREADS, until, crashed, partial(learn_pairs, learned()), hide):
             kept[name] = _keep(record, connectors[name], wrong, late)
         for name in jobs.keys() - kept.keys():
             kept[name] = _keep(_unanswered(name, formers[name]), connectors[name], wrong, late)
