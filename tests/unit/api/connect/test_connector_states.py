@@ -385,11 +385,14 @@ def test_connector_without_a_replay_dag_lists_none(one: Site) -> None:
     assert one.client("/floe").get("/view/connectors/one").json()["replays"] is None
 
 
-def test_failures_beyond_those_looked_at_are_said_to_be_longer(one: Site) -> None:
+@pytest.mark.parametrize("looks", [0, 3])
+def test_failures_beyond_those_looked_at_are_said_to_be_longer(one: Site, looks: int) -> None:
     for _ in range(25):
         one.add_run("one", "failed")
+    for _ in range(looks):
+        one.add_run("one", "success", conf={"dry_run": True}, ended=True)
     failing = one.client("/floe").get("/view/connectors/one").json()["dag"]["failing"]
-    assert (failing["runs"], failing["is_longer"]) == (20, True)
+    assert (failing["runs"], failing["is_longer"]) == (20 - looks, True)
 
 
 def test_call_beside_one_that_asks_airflow_does_not_wait(one: Site, monkeypatch: pytest.MonkeyPatch) -> None:
