@@ -57,9 +57,9 @@ def _failing(context: Context, name: str) -> str | None:
         log.warning("The error of run %s of %s cannot be read: %s", failed.run_id, name, _why(error))
         left = None
     errors = [one for one in (left if isinstance(left, list | tuple) else (left,)) if isinstance(one, str)]
-    error = clip(" ".join(hide(errors[0]).split()), _SHOWN) if errors else f"see the log of its run {failed.run_id}"
+    text = clip(" ".join(hide(errors[0]).split()), _SHOWN) if errors else f"see the log of its run {failed.run_id}"
     since = "no run has succeeded yet" if good is None else f"the last good run ended at {_time(good.end_date)}"
-    return f"runs fail, {since}; the last one failed at {_time(failed.end_date)}: {error}"
+    return f"runs fail, {since}; the last one failed at {_time(failed.end_date)}: {text}"
 
 
 def _why(error: Exception) -> str:
