@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
+import pytest
+
+from floe.config.secrets.mask import hide, learn
 from floe.side_by_side import apart, side_by_side
 
 
@@ -86,3 +93,95 @@ def test_child_that_cannot_begin_is_told_for_each_job() -> None:
     jobs = {name: partial(str, name) for name in ("a", "b")}
     found = dict(apart(jobs, 2, time.monotonic() + 60, told, leaving))
     assert found == {"a": "a with exit code 7: ", "b": "b with exit code 7: "}
+
+
+def test_job_beside_one_that_ends_its_process_is_asked_again_and_so_are_those_behind_it(tmp_path: Path) -> None:
+    jobs: dict[str, Callable[[], object]] = {
+        "beside": partial(waiting_once, str(tmp_path)),
+        "aborts": partial(ending_beside, str(tmp_path)),
+        **{f"behind {i}": partial(str, i) for i in range(3)},
+    }
+    found = dict(apart(jobs, 2, time.monotonic() + 60, told))
+    assert found.pop("aborts") == "aborts by signal SIGABRT: "
+    assert found == {"beside": "answered", **{f"behind {i}": str(i) for i in range(3)}}
+
+
+def waiting_once(folder: str) -> str:
+    """Be at work while the other job ends the process, and answer when asked again."""
+    if not Path(folder, "a").exists():
+        Path(folder, "a").touch()
+        time.sleep(60)
+    return "answered"
+
+
+def ending_beside(folder: str) -> None:
+    ending_together(folder, "b")
+
+
+def test_child_that_cannot_begin_again_is_told_for_the_jobs_that_are_asked_again(tmp_path: Path) -> None:
+    jobs = {name: partial(ending_together, str(tmp_path), name) for name in ("a", "b")}
+    found = dict(apart(jobs, 2, time.monotonic() + 60, told, partial(os.mkdir, tmp_path / "once")))
+    assert set(found) == {"a", "b"}
+    assert all(
+        text.startswith(f"{name} with exit code 1: ") and "FileExistsError" in text for name, text in found.items()
+    )
+
+
+def ending_together(folder: str, name: str) -> None:
+    Path(folder, name).touch()
+    until = time.monotonic() + 30
+    while time.monotonic() < until and not (Path(folder, "a").exists() and Path(folder, "b").exists()):
+        time.sleep(0.01)
+    os.abort()
+
+
+@pytest.mark.parametrize(
+    ("job", "why"),
+    [(partial(int, "x"), "ValueError"), (partial(sys.exit, 3), "SystemExit"), (threading.Lock, "pickle")],
+)
+def test_job_that_raises_or_returns_what_cannot_be_sent_is_told(job: Callable[[], object], why: str) -> None:
+    jobs: dict[str, Callable[[], object]] = {"wrong": job, **{f"good {i}": partial(str, i) for i in range(5)}}
+    found = dict(apart(jobs, 2, time.monotonic() + 60, told))
+    wrong = found.pop("wrong")
+    assert str(wrong).startswith("wrong with exit code 1: ") and why in str(wrong)
+    assert found == {f"good {i}": str(i) for i in range(5)}
+
+
+def test_error_of_a_job_is_told_without_secrets() -> None:
+    secret = "kept-from-logs-7c1"
+    prepare = partial(learn, {"password": secret})
+    found = dict(apart({"wrong": partial(int, secret)}, 1, time.monotonic() + 60, told, prepare, hide))
+    assert "ValueError" in found["wrong"] and secret not in found["wrong"]
+
+
+def test_process_that_a_library_started_ends_with_the_child(tmp_path: Path) -> None:
+    began = time.monotonic()
+    assert dict(apart({"a": partial(hanging_with_another, str(tmp_path / "pid"))}, 1, began + 4, told)) == {}
+    assert time.monotonic() - began < 15
+    wait_until_ended(int((tmp_path / "pid").read_text()))
+
+
+def wait_until_ended(pid: int) -> None:
+    """Wait until a process is gone, or is only kept for a parent that does not ask how it ended."""
+    until = time.monotonic() + 20
+    with suppress(FileNotFoundError, ProcessLookupError):
+        while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+
+def hanging_with_another(file: str) -> None:
+    """Start a process that has the child's own standard error, as a library does that asks for a ticket."""
+    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    Path(file).write_text(str(other.pid))
+    time.sleep(60)
+
+
+def test_child_ends_where_no_more_results_are_asked_for() -> None:
+    jobs: dict[str, Callable[[], object]] = {"pid": os.getpid, "hangs": partial(time.sleep, 60)}
+    results = apart(jobs, 2, time.monotonic() + 60, told)
+    name, pid = next(results)
+    assert name == "pid" and isinstance(pid, int)
+    del results
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -192,24 +193,28 @@ def failing_runs(session: Session, runs: Mapping[str, RunState]) -> dict[str, Fa
     """Return the DAGs whose last runs that ended have failed, of those whose last run, as given, failed or is active."""
     asked = [dag_id for dag_id, run in runs.items() if run.state != "success"]
     found: dict[str, Failing] = {}
-    for dag_id, some in _newest_runs(session, asked).items():
+    for dag_id, (some, has_older) in _newest_runs(session, asked).items():
         ended = [run for run in some if run.ended is not None or run.state in _ENDED]
         failed = list(takewhile(lambda run: run.state == "failed", ended))
         if failed:
             first = failed[-1]
-            is_longer = len(failed) == len(ended) and len(some) >= _FEW
+            is_longer = len(failed) == len(ended) and has_older
             found[dag_id] = Failing(first.ended or first.run_after, len(failed), failed[0].run_id, is_longer)
     return found
 
 
 def _before_looks(session: Session, dag_ids: Collection[str]) -> dict[str, RunState]:
     """Return the newest run of each DAG that is no dry run or diagnosis, of its last few."""
-    return {dag_id: runs[0] for dag_id, runs in _newest_runs(session, dag_ids).items() if runs}
+    return {dag_id: runs[0] for dag_id, (runs, _) in _newest_runs(session, dag_ids).items()}
 
 
-def _newest_runs(session: Session, dag_ids: Collection[str]) -> dict[str, list[RunState]]:
-    """Return the last few runs of each DAG, the newest first, without dry runs and diagnoses that have ended."""
+def _newest_runs(session: Session, dag_ids: Collection[str]) -> dict[str, tuple[list[RunState], bool]]:
+    """Return the last few runs of each DAG, the newest first, without dry runs and diagnoses that have ended.
+
+    With them goes whether there may be older ones.
+    """
     found: dict[str, list[RunState]] = {}
+    looked_at: Counter[str] = Counter()
     ids = list(dag_ids)
     for start in range(0, len(ids), _TOGETHER):
         parts = [
@@ -218,9 +223,13 @@ def _newest_runs(session: Session, dag_ids: Collection[str]) -> dict[str, list[R
         ]
         for dag_id, conf, *fields in session.execute(union_all(*(select(part) for part in parts))):
             run = RunState(*fields)
+            looked_at[dag_id] += 1
             if not _only_looked(run, conf):
                 found.setdefault(dag_id, []).append(run)
-    return {dag_id: sorted(runs, key=lambda one: one.run_after, reverse=True) for dag_id, runs in found.items()}
+    return {
+        dag_id: (sorted(runs, key=lambda one: one.run_after, reverse=True), looked_at[dag_id] >= _FEW)
+        for dag_id, runs in found.items()
+    }
 
 
 def _only_looked(run: RunState, conf: object) -> bool:

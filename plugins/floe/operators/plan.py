@@ -154,7 +154,7 @@ def refuse_to_begin(context: Context) -> None:
 
     mark = Variable.get(STATE + context["dag"].dag_id, default=None) or ""
     wanted = str(mark).removeprefix(WANTED)
-    is_scheduled = str(context["dag_run"].run_type) == "scheduled"
+    is_scheduled = context["dag_run"].run_type == "scheduled"  # of the Task SDK, whose text is the member's name
     if wanted != mark and (wanted == DELETED or (wanted != RUNNING and is_scheduled)):
         log.info("the connector is to be %s, by REST: this run reads nothing, and ends", wanted)
         raise rest_skipped()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from airflow.sdk import Variable
+from airflow.sdk.api.datamodels._generated import DagRunType
 from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from floe.config.stored.stored_connector import STATE
@@ -14,7 +15,7 @@ from floe.operators.plan import refuse_to_begin
 
 
 def context(run_type: str) -> Any:
-    return {"dag": SimpleNamespace(dag_id="orders"), "dag_run": SimpleNamespace(run_type=run_type)}
+    return {"dag": SimpleNamespace(dag_id="orders"), "dag_run": SimpleNamespace(run_type=DagRunType(run_type))}
 
 
 def keep(monkeypatch: pytest.MonkeyPatch, mark: str | None) -> None:

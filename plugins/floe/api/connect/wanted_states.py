@@ -105,8 +105,7 @@ def _settle(session: Session, name: str, mark: Row, dags: _Dags) -> bool:
         return is_paused and _change(session, name, mark, WANTED + wanted) and _set_paused(session, name, False)
     if mark.text == wanted:
         return not is_paused and connector_rows.change_mark(session, name, mark, None)  # unpaused in Airflow
-    kept = STOPPED if wanted == STOPPED else None
-    return connector_rows.change_mark(session, name, mark, kept) and _set_paused(session, name, True)
+    return connector_rows.change_mark(session, name, mark, wanted) and _set_paused(session, name, True)
 
 
 def _delete(session: Session, name: str, mark: Row, dags: _Dags) -> bool:

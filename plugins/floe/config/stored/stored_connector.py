@@ -29,8 +29,8 @@ PAUSED: Final = "PAUSED"
 RUNNING: Final = "RUNNING"
 DELETED: Final = "DELETED"
 WANTED: Final = "wanted "
-"""Values of a state Variable: STOPPED, which counts while the connector's DAG is paused, or ``wanted`` and one of the four,
-until Airflow has read the connector and no run of it is active.
+"""Values of a state Variable: STOPPED or PAUSED, which count while the connector's DAG is paused, or ``wanted`` and one of
+the four, until Airflow has read the connector and no run of it is active.
 """
 
 _USES: Final = {

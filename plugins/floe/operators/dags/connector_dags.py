@@ -18,6 +18,7 @@ from floe.config import ConfigError, ConnectorFile, connectors_folder, load_conn
 from floe.config.identity import MIN_INTERVAL_MS, Identity
 from floe.config.identity_store import IdentityStore
 from floe.config.names import REPLAY_SUFFIX
+from floe.config.stored.operator_lists import OperatorLists
 from floe.operators.dags.stored_connectors import stored_connectors
 
 log = logging.getLogger(__name__)
@@ -80,7 +81,8 @@ def _connector_of(replay: str | None) -> str | None:
 
 
 def _stored(default_folder: Path, wanted: str | None) -> list[ConnectorFile]:
-    return stored_connectors(_files(default_folder, None), wanted)
+    # without the switch the folder is not read: these files are parsed as often as those of connector files
+    return stored_connectors(_files(default_folder, None), wanted) if OperatorLists.of(os.environ).is_enabled else []
 
 
 def _sink_dag(file: ConnectorFile) -> DAG:

@@ -69,7 +69,7 @@ class StatusOperator(BaseOperator):
         kept: dict[str, bool] = {}
         wrong: dict[str, str] = {}
         crashed = partial(_crashed, connectors=connectors, formers=formers)
-        for name, record in apart(jobs, THREADS, until, crashed, partial(learn_pairs, learned())):
+        for name, record in apart(jobs, THREADS, until, crashed, partial(learn_pairs, learned()), hide):
             kept[name] = _keep(record, connectors[name], wrong, late)
         for name in jobs.keys() - kept.keys():
             kept[name] = _keep(_unanswered(name, formers[name]), connectors[name], wrong, late)
@@ -151,7 +151,7 @@ def _crashed(
     )
     connector = connectors[name]
     problem = (
-        f"asking brokers and catalog ended the process {how}, in a library's native code: see the log of floe.status, and "
+        f"asking brokers and catalog ended the process {how}, as a library that aborts does: see the log of floe.status, and "
         "check the addresses and locations of this connector"
     )
     return unknown_record(name, "" if connector is None else connector.group_id, [problem], formers[name])

@@ -38,8 +38,7 @@ def failing(context: Context, names: Iterable[str]) -> dict[str, str]:
         try:
             text = _failing(context, name)
         except Exception as error:  # noqa: BLE001 - the status is kept, whatever Airflow does not say
-            why = clip(" ".join(hide(f"{type(error).__name__}: {error}").split()), 200)
-            log.warning("Airflow does not say how the runs of %s are: %s", name, why)
+            log.warning("Airflow does not say how the runs of %s, and of those behind it, are: %s", name, _why(error))
             break
         if text is not None:
             found[name] = text
@@ -50,13 +49,21 @@ def _failing(context: Context, name: str) -> str | None:
     failed, good = (_last_run(name, state) for state in ("failed", "success"))
     if failed is None or (good is not None and good.logical_date > failed.logical_date):
         return None
-    left = context["ti"].xcom_pull(
-        task_ids=list(_TASKS), dag_id=name, run_id=failed.run_id, key=FAILURE_KEY, map_indexes=None
-    )
+    try:
+        left = context["ti"].xcom_pull(
+            task_ids=list(_TASKS), dag_id=name, run_id=failed.run_id, key=FAILURE_KEY, map_indexes=None
+        )
+    except Exception as error:  # noqa: BLE001 - whatever is kept there, it is this connector's alone
+        log.warning("The error of run %s of %s cannot be read: %s", failed.run_id, name, _why(error))
+        left = None
     errors = [one for one in (left if isinstance(left, list | tuple) else (left,)) if isinstance(one, str)]
-    error = clip(" ".join(hide(errors[0]).split()), _SHOWN) if errors else f"see the log of its run {failed.run_id}"
+    text = clip(" ".join(hide(errors[0]).split()), _SHOWN) if errors else f"see the log of its run {failed.run_id}"
     since = "no run has succeeded yet" if good is None else f"the last good run ended at {_time(good.end_date)}"
-    return f"runs fail, {since}; the last one failed at {_time(failed.end_date)}: {error}"
+    return f"runs fail, {since}; the last one failed at {_time(failed.end_date)}: {text}"
+
+
+def _why(error: Exception) -> str:
+    return clip(" ".join(hide(f"{type(error).__name__}: {error}").split()), 200)
 
 
 def _last_run(name: str, state: str) -> Any:

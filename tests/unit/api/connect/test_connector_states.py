@@ -69,7 +69,7 @@ def test_stop_is_kept_until_the_dag_is_unpaused(one: Site) -> None:
     client.put("/connectors/one/stop")
     assert (states(one), one.variable(STATE + "one")) == (("STOPPED", []), "STOPPED")
     client.put("/connectors/one/pause")
-    assert (states(one), one.variable(STATE + "one")) == (("PAUSED", ["PAUSED", "PAUSED"]), None)
+    assert (states(one), one.variable(STATE + "one")) == (("PAUSED", ["PAUSED", "PAUSED"]), "PAUSED")
     client.put("/connectors/one/stop")
     client.put("/connectors/one/resume")
     assert (states(one)[0], one.variable(STATE + "one")) == ("RUNNING", None)
@@ -116,7 +116,7 @@ def test_state_that_is_wanted_before_airflow_knows_the_connector_is_kept(
     assert (states(site)[0], site.variable(STATE + "one")) == (state, f"wanted {state}")
     site.add_dag("one")
     assert (states(site)[0], site.is_paused("one")) == (state, paused)
-    assert site.variable(STATE + "one") == (state if state == "STOPPED" else None)
+    assert site.variable(STATE + "one") == state
 
 
 @pytest.mark.parametrize("state", ["PAUSED", "STOPPED"])
@@ -179,12 +179,15 @@ def test_pause_lets_a_run_end_that_airflows_pause_holds(one: Site) -> None:
     assert (states(one)[0], one.is_paused("one")) == ("STOPPED", True)
 
 
-def test_run_that_begins_in_the_moment_of_a_stop_is_not_held(one: Site) -> None:
-    assert one.client(BASE).put("/connectors/one/stop").status_code == 204
+@pytest.mark.parametrize(("call", "state"), [("pause", "PAUSED"), ("stop", "STOPPED")])
+def test_run_that_begins_in_the_moment_of_a_call_is_not_held(one: Site, call: str, state: str) -> None:
+    assert one.client(BASE).put(f"/connectors/one/{call}").status_code in (202, 204)
     run = one.add_run("one", "running")
-    assert (states(one)[0], one.is_paused("one")) == ("STOPPED", False)
+    assert (states(one)[0], one.is_paused("one")) == (state, False)
     one.end_run("one", run, "success")
-    assert (one.is_paused("one"), one.variable(STATE + "one")) == (True, "STOPPED")
+    assert (one.is_paused("one"), one.variable(STATE + "one")) == (True, state)
+    one.set_paused("one", is_paused=False)
+    assert (states(one)[0], one.variable(STATE + "one")) == ("RUNNING", None)
 
 
 def test_resume_while_the_last_run_ends_pauses_nothing(one: Site) -> None:
@@ -382,11 +385,14 @@ def test_connector_without_a_replay_dag_lists_none(one: Site) -> None:
     assert one.client("/floe").get("/view/connectors/one").json()["replays"] is None
 
 
-def test_failures_beyond_those_looked_at_are_said_to_be_longer(one: Site) -> None:
+@pytest.mark.parametrize("looks", [0, 3])
+def test_failures_beyond_those_looked_at_are_said_to_be_longer(one: Site, looks: int) -> None:
     for _ in range(25):
         one.add_run("one", "failed")
+    for _ in range(looks):
+        one.add_run("one", "success", conf={"dry_run": True}, ended=True)
     failing = one.client("/floe").get("/view/connectors/one").json()["dag"]["failing"]
-    assert (failing["runs"], failing["is_longer"]) == (20, True)
+    assert (failing["runs"], failing["is_longer"]) == (20 - looks, True)
 
 
 def test_call_beside_one_that_asks_airflow_does_not_wait(one: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,8 @@ def test_nothing_is_looked_up_without_the_switch(
     asked = variables({"one": text()})
     monkeypatch.delenv("FLOE_REST_CONNECTORS")
     assert (rest_sink_dags(tmp_path), asked.asked) == ({}, [])
+    monkeypatch.setenv("FLOE_CONNECTORS_DIR", str(tmp_path / "missing"))  # so that reading the folder would be an error
+    assert (rest_sink_dags(tmp_path), rest_replay_dags(tmp_path)) == ({}, {})
 
 
 def test_look_up_that_fails_is_logged(variables: Set, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -75,4 +75,21 @@ def test_airflow_that_does_not_answer_fails_nothing(
 
     monkeypatch.setattr(module, "_last_run", broken)
     assert failing({}, ["a", "b"]) == {}  # type: ignore[typeddict-item]
-    assert caplog.text.count("Airflow does not say how the runs of a are: RuntimeError: no API server") == 1
+    assert caplog.text.count("Airflow does not say how the runs of a, and of those behind it, are: ") == 1
+    assert "RuntimeError: no API server" in caplog.text
+
+
+def test_error_that_cannot_be_read_hides_no_other_connector(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Unreadable:
+        def xcom_pull(self, **given: Any) -> Any:
+            if given["dag_id"] == "a":
+                msg = "a class of another release"
+                raise ImportError(msg)
+            return ["write: bad"]
+
+    monkeypatch.setattr(module, "_last_run", lambda _, state: Run("r", NOW, NOW) if state == "failed" else None)
+    found = failing({"ti": Unreadable()}, ["a", "b"])  # type: ignore[typeddict-item]
+    assert found["a"].endswith("see the log of its run r") and found["b"].endswith("write: bad")
+    assert "The error of run r of a cannot be read: ImportError: a class of another release" in caplog.text
