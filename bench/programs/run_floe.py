@@ -70,7 +70,7 @@ def main(argv: list[str]) -> None:
         "params": params,
         "task_state_store": Store(),
         "dag": DAG("bench", params=form),
-        "dag_run": SimpleNamespace(conf=None),
+        "dag_run": SimpleNamespace(conf=None, run_type="manual"),
         "outlet_events": OutletEventAccessors(),
     }
     began = time.perf_counter()

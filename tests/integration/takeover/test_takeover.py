@@ -134,7 +134,8 @@ def test_takeover_and_return_work_with_sink_killed_before_commit(shared: Shared)
     assert shared.ids() == shared.expected()
     assert held(shared) == {0: {"java": [(0, 100)]}, 1: {"java": [(0, 50)]}}
     assert take_over(connector, settings).already
-    shared.produce(30)
+    shared.produce(15, partition=0)
+    shared.produce(15, partition=1)
     pizzas.run()
     assert shared.ids() == shared.expected()
 
