@@ -15,7 +15,7 @@ from typing import Any, Final
 from floe.config.secrets.detection import is_secret
 
 ADDRESS: Final = re.compile(
-    r"""(^|[._-]) (ur[il]s? | servers? | hosts? | hostname | endpoints? | prox(y|ies) | address(es)? | brokers?
+    r"""(^|[._-]) (ur[il]s? | servers? | hosts? | hostname | endpoints? | prox(y|ies) | address(es)? | brokers? | broker[._-]list
         | quorum | account[._-](host|name) | issuer | authority ) $""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -24,7 +24,7 @@ ADDRESS: Final = re.compile(
 _SAFETY: Final = re.compile(
     r"""(^|[._-]) (ports? | proxy[._-].* | realm | tenant[._-]id | scheme | session[._-]kwargs
         | kerberosServerName | gssEncMode | channelBinding | (use|require)?ssl(mode)? | verif(y|ication)
-        | verifyServerCertificate | sslrootcert | security[.]protocol | sasl[.]mechanisms? | https[.]ca[.].* | broker[.]list
+        | verifyServerCertificate | sslrootcert | security[.]protocol | sasl[.]mechanisms? | https[.]ca[.].*
         | sasl[.]jaas[.]config | sasl[.].*handler[.]class | cabundle
         | (ssl|tls)[._-](?!keystore|key[._-]|certificate|client).*) $""",
     re.IGNORECASE | re.VERBOSE,

@@ -122,7 +122,7 @@ def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[
             "PYICEBERG_CATALOG__<NAME>__… or .pyiceberg.yaml for Airflow's and Spark's workers"
         )
     for key, row in rows.items():
-        if row.status is KeyStatus.REFUSED:
+        if row.refuses(given[key]):
             advice = meant(key, kind.name) if kind is not None and row.name != key else ""
             yield f"{PREFIX}{key[:_SHOWN_CHARACTERS]} is refused: {advice or row.note}"
     yield from _misspelt(kind, rows)
