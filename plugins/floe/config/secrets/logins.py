@@ -15,8 +15,8 @@ from typing import Any, Final
 from floe.config.secrets.detection import is_secret
 
 ADDRESS: Final = re.compile(
-    r"""(^|[._-]) (ur[il]s? | servers? | hosts? | hostname | endpoints? | prox(y|ies) | address(es)? | brokers? | broker[._-]list
-        | quorum | account[._-](host|name) | issuer | authority ) $""",
+    r"""(^|[._-]) (ur[il]s? | servers? | hosts? | hostname | endpoints? | prox(y|ies) | address(es)? | brokers?
+        | broker[._-]list | quorum | account[._-](host|name) | issuer | authority ) $""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Names of settings with an address; a name of an account at Azure is a part of one."""
