@@ -55,8 +55,7 @@ HIVE: Final = CatalogType(
         refused("hive.kerberos-service-name", _KERBEROS),
         no_effect("hive.metastore.uris", "the address is iceberg.catalog.uri: set that"),
         no_effect("hive.metastore.*", "there is no Hadoop in floe; address and locks have keys of their own"),
-        refused("hive.metastore.sasl.enabled", _KERBEROS, unless="false"),
-        refused("hive.metastore.sasl.*", _KERBEROS),
+        refused("hive.metastore.sasl.*", _KERBEROS, unless="false"),
         refused("hive.metastore.kerberos.*", _KERBEROS),
         refused(
             "hive.metastore.use.SSL",
