@@ -374,6 +374,17 @@ def test_brokers_of_a_connection_may_be_named_again(brokers: str) -> None:
     assert (found.control["bootstrap.servers"], found.control["sasl.password"]) == (brokers, "p")
 
 
+@pytest.mark.parametrize("with_worker", [False, True], ids=["", "of a worker file"])
+def test_brokers_by_another_name_beside_those_of_the_login_do_not_get_it(with_worker: bool) -> None:
+    own = {**A, "sasl.username": "u", "sasl.password": "CANARY"}
+    over = {"iceberg.kafka.bootstrap.servers": A["bootstrap.servers"], "iceberg.kafka.metadata.broker.list": "c:9092"}
+    if with_worker:
+        assert "CANARY" not in str(settings_of(Row("", worker=own, connector=over)).control)
+        return
+    with pytest.raises(KafkaMisconfigured, match="would let others"):
+        settings_of(Row("", connection=own, connector=over))
+
+
 def test_login_of_msk_does_not_follow_a_connector() -> None:
     iam = "software.amazon.msk.auth.iam.IAMLoginModule required;"
     own = {**A, "security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM", "sasl.jaas.config": iam}

@@ -55,8 +55,7 @@ def other_brokers(below: Mapping[str, Any], above: Mapping[str, Any]) -> list[st
 
 
 def _servers(settings: Mapping[str, Any]) -> set[str]:
-    text = next((str(settings[name]) for name in BROKERS if settings.get(name)), "")
-    servers = (server.strip() for server in text.split(","))
+    servers = (server.strip() for name in BROKERS for server in str(settings.get(name) or "").split(","))
     return {server.lower() if server.isascii() else server for server in servers if server}
 
 
