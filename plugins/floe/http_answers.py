@@ -79,7 +79,12 @@ class _TimedReader(io.RawIOBase):
             raise TimeoutError(msg)
         wait = self._sock.gettimeout()
         self._sock.settimeout(left if wait is None else min(wait, left))
-        read: int | None = self._raw.readinto(buffer)
+        try:
+            read: int | None = self._raw.readinto(buffer)
+        finally:
+            self._sock.settimeout(
+                wait
+            )  # the connection may be kept for the next request, which has a deadline of its own
         self._left -= read or 0
         if self._left < 0:
             msg = f"the answer has more than {self._bounds.most} bytes"

@@ -339,6 +339,7 @@ def test_login_that_is_not_used_is_named(caplog: pytest.LogCaptureFixture) -> No
     [
         ("iceberg.kafka.bootstrap.servers", "c:9092"),
         ("iceberg.kafka.bootstrap.servers", "a:9092,c:9092"),
+        ("iceberg.kafka.bootstrap.servers", "\N{FULLWIDTH LATIN SMALL LETTER A}:9092"),
         ("iceberg.kafka.sasl.oauthbearer.token.endpoint.url", "https://evil"),
         ("iceberg.kafka.security.protocol", "SASL_PLAINTEXT"),
         ("iceberg.kafka.sasl.mechanism", "PLAIN"),
@@ -364,6 +365,24 @@ def test_login_of_a_connection_does_not_follow_a_connector(name: str, value: str
     prefix = "iceberg.kafka." if name.startswith("iceberg") else "consumer.override."
     assert prefix in str(caught.value) and "the Airflow connection 'kafka_default'" in str(caught.value)
     assert "CANARY" not in str(caught.value)
+
+
+@pytest.mark.parametrize("brokers", ["a:9092", "B:9092, a:9092"])
+def test_brokers_of_a_connection_may_be_named_again(brokers: str) -> None:
+    own = {"bootstrap.servers": "a:9092,b:9092", "sasl.username": "u", "sasl.password": "p"}
+    found = settings_of(Row("", connection=own, connector={"iceberg.kafka.bootstrap.servers": brokers}))
+    assert (found.control["bootstrap.servers"], found.control["sasl.password"]) == (brokers, "p")
+
+
+@pytest.mark.parametrize("with_worker", [False, True], ids=["", "of a worker file"])
+def test_brokers_by_another_name_beside_those_of_the_login_do_not_get_it(with_worker: bool) -> None:
+    own = {**A, "sasl.username": "u", "sasl.password": "CANARY"}
+    over = {"iceberg.kafka.bootstrap.servers": A["bootstrap.servers"], "iceberg.kafka.metadata.broker.list": "c:9092"}
+    if with_worker:
+        assert "CANARY" not in str(settings_of(Row("", worker=own, connector=over)).control)
+        return
+    with pytest.raises(KafkaMisconfigured, match="would let others"):
+        settings_of(Row("", connection=own, connector=over))
 
 
 def test_login_of_msk_does_not_follow_a_connector() -> None:

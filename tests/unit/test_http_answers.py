@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+import socket
 from time import monotonic
 from typing import Any
 
 import pytest
 from botocore.config import Config
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, PoolManager
+from urllib3.connection import HTTPConnection
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
+from floe.catalogs.providers.rest.transport import TimedAdapter
 from floe.config import parse_connector
 from floe.config.registry.settings import Limits
-from floe.http_answers import seconds_of
+from floe.http_answers import Deadline, TimedResponse, seconds_of
 from floe.registry.transport import Transport
 from tests.support.connectors import MINIMAL
 from tests.support.registry.double import Reply, as_json, serving
@@ -101,6 +106,40 @@ def test_proxy_without_an_end_is_given_up_in_time() -> None:
             with pytest.raises(CatalogUnreachable):
                 tables(uri=uri, **proxy)
         assert monotonic() - begun < SOON
+
+
+def test_connection_that_is_kept_has_its_own_time_limit_again() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, Deadline(2.0):
+        ours.settimeout(30.0)
+        theirs.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        answer = TimedResponse(ours)
+        answer.begin()
+        assert answer.read() == b"{}"
+        assert ours.gettimeout() == 30.0
+
+
+def test_proxy_of_another_kind_keeps_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """urllib3's manager for SOCKS, whose package may be missing, has pools of its own."""
+
+    class SocksConnection(HTTPConnection):
+        pass
+
+    class SocksPool(HTTPConnectionPool):
+        ConnectionCls = SocksConnection
+
+    def manager_for(*_: Any, **__: Any) -> PoolManager:
+        manager = PoolManager()
+        manager.pool_classes_by_scheme = {"http": SocksPool}
+        return manager
+
+    monkeypatch.setattr(HTTPAdapter, "proxy_manager_for", manager_for)
+    adapter = TimedAdapter()
+    for _ in range(2):  # requests keeps the manager
+        pool = adapter.proxy_manager_for("socks5://proxy.example").connection_from_url("http://catalog.example")
+        assert isinstance(pool, SocksPool)
+        assert issubclass(pool.ConnectionCls, SocksConnection)
+        assert issubclass(pool.ConnectionCls.response_class, TimedResponse)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,11 @@ _STORE_OUTAGES = (
     *("NETWORK_CONNECTION", "SLOW_DOWN", "SERVICE_UNAVAILABLE", "REQUEST_TIMEOUT", "THROTTLING", "INTERNAL_FAILURE"),
     *("curlCode: ", "ServerBusy", "OperationTimedOut", "(UNAVAILABLE", "(DEADLINE_EXCEEDED", "(RESOURCE_EXHAUSTED"),
 )
+_UNTRUSTED = ("CERTIFICATE_VERIFY_FAILED", "certificate verify failed", "curlCode: 60,", "curlCode: 77,")
+"""In the texts of clients that do not trust a server's certificate."""
+
 _STORE_REFUSALS = (
+    *_UNTRUSTED,
     *(
         "ACCESS_DENIED",
         "INVALID_ACCESS_KEY_ID",
@@ -73,7 +77,7 @@ _STORE_REFUSALS = (
     ),
     *("InvalidAccessKeyId", "SignatureDoesNotMatch", "NoSuchBucket", "ExpiredToken", "InvalidToken", "AccessDenied"),
     *("AuthenticationFailed", "AuthorizationFailure", "AuthorizationPermissionMismatch", "ContainerNotFound"),
-    *("(PERMISSION_DENIED", "(UNAUTHENTICATED", "CERTIFICATE_VERIFY_FAILED", "certificate verify failed"),
+    *("(PERMISSION_DENIED", "(UNAUTHENTICATED"),
 )
 """In the texts of Arrow's errors, which are OSErrors without a number: of S3, Azure, Google and TLS."""
 
@@ -83,7 +87,7 @@ _PERMISSION = (
     *("AuthenticationFailed", "AuthorizationFailure", "AuthorizationPermissionMismatch", "MissingAuthenticationToken"),
     *("ExpiredToken", "InvalidToken", "InvalidClientTokenId", "INVALID_CLIENT_TOKEN_ID", "UnrecognizedClient"),
     *("SignatureDoesNotMatch", "SIGNATURE_DOES_NOT_MATCH", "InvalidSignature", "IncompleteSignature"),
-    *("InvalidAccessKeyId", "INVALID_ACCESS_KEY_ID", "CredentialsError"),
+    *("InvalidAccessKeyId", "INVALID_ACCESS_KEY_ID", "CredentialsError", "occurred (401)", "occurred (403)"),
 )
 """In the texts of refusals that credentials or grants are the reason of."""
 
@@ -120,6 +124,8 @@ _GONE: Final = (Answer.REFUSED, Answer.UNKNOWN)
 _PYICEBERG: Final = "pyiceberg.exceptions."
 _REQUESTS: Final = "requests.exceptions."
 
+_UNSENDABLE: Final = ("InvalidURL", "InvalidProxyURL", "InvalidSchema", "MissingSchema", "InvalidHeader")
+
 _ROWS: Final[Rows] = {
     f"{_PYICEBERG}CommitFailedException": Answer.CONFLICT,
     f"{_PYICEBERG}UnauthorizedError": Answer.REFUSED,
@@ -140,6 +146,7 @@ _ROWS: Final[Rows] = {
     f"{_REQUESTS}ContentDecodingError": _FAILS,
     f"{_REQUESTS}InvalidURL": _GONE,
     f"{_REQUESTS}InvalidSchema": _GONE,
+    f"{_REQUESTS}MissingSchema": _GONE,
     f"{_REQUESTS}InvalidHeader": _GONE,
     "builtins.PermissionError": _GONE,
     "builtins.ConnectionError": _FAILS,
@@ -224,6 +231,8 @@ class CatalogErrors:
             return CommitFailedException(hide(_words(error)))
         if not committing and not _is_of_login(error) and (misconfiguration := self.misconfiguration(error)):
             return CatalogMisconfigured(hide(misconfiguration))
+        if not committing and (problem := _settings_problem(error)):
+            return CatalogMisconfigured(hide(f"could not {action}: {problem}"))
         match answer:
             case Answer.REFUSED:
                 msg = hide(_refusal(action, error))
@@ -269,7 +278,7 @@ def _refusal(action: str, error: Exception) -> str:
             "changed the table. Nothing was committed to it. Undo the last change of the table, or roll it back to the "
             "snapshot before"
         )
-    if isinstance(error, PermissionError):
+    if _is_not_writable(error):
         return f"could not {action}: {error}. The warehouse must be writable for Airflow's and Spark's workers."
     if isinstance(error, CatalogError):
         return f"could not {action}: {first_line(error)}"
@@ -281,13 +290,32 @@ def _refusal(action: str, error: Exception) -> str:
     )
 
 
+def _settings_problem(error: Exception) -> str | None:
+    """Return what to set where a client would not send, whatever was asked; None for other errors."""
+    if not isinstance(error, OSError):
+        return None
+    if any(one in str(error) for one in _UNTRUSTED):
+        return (
+            f"the server's certificate is not trusted here ({_named(error)}). Nothing was changed. Give Airflow's and "
+            "Spark's workers the certificate of who signed it: in REQUESTS_CA_BUNDLE for a REST catalog, AWS_CA_BUNDLE for "
+            "Glue, SSL_CERT_FILE for a store"
+        )
+    if f"{type(error).__module__}." == _REQUESTS and type(error).__name__ in _UNSENDABLE:
+        return f"{_named(error)}. Nothing was sent. Correct the address, the proxy or the header in iceberg.catalog.*"
+    return None
+
+
+def _is_not_writable(error: Exception) -> bool:
+    return isinstance(error, PermissionError) or (isinstance(error, OSError) and error.errno == errno.EROFS)
+
+
 def _is_of_login(error: Exception) -> bool:
     return isinstance(error, UnauthorizedError | ForbiddenError | AuthorizationExpiredError)
 
 
 def _is_of_permission(error: Exception) -> bool:
     """Say whether credentials or grants are the reason of a refusal."""
-    if _is_of_login(error) or isinstance(error, PermissionError):
+    if _is_of_login(error) or _is_not_writable(error):
         return True
     text = f"{type(error).__name__} {_words(error)}"
     return not isinstance(error, _NOT_VALID) and any(one in text for one in _PERMISSION)

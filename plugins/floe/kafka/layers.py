@@ -12,7 +12,6 @@ from floe.config.kafka.login import (
     has_login,
     other_brokers,
     redirected,
-    servers_of,
     without_login,
 )
 from floe.config.kafka.names import BROKERS, gives_brokers, half_identity, over, without_cluster
@@ -118,7 +117,7 @@ class Shared:
         if not gives_brokers(override):
             return False
         brokers = {name: text for name, text in client.settings.items() if name in BROKERS}
-        return servers_of(override) != servers_of(self._values(client, brokers))
+        return bool(other_brokers(self._values(client, brokers), override))
 
     def _values(self, client: WorkerClient, settings: Mapping[str, str]) -> Mapping[str, str]:
         found = self.resolve({client.spelled[name]: text for name, text in settings.items()})
@@ -159,8 +158,8 @@ def _kept(worker: Layer, connection: Layer, override: Layer) -> Layer:
     if not gives_login(above):
         named = " and ".join(override.named(name) for name in elsewhere)
         msg = (
-            f"{named} would let others than its brokers have the login of {connection.where}. {NOTHING_DONE}. Remove the "
-            "setting, give a login beside it, or name a connection that has both by floe.kafka.conn-id"
+            f"{named} would let others than its brokers have the login of {connection.where}. {NOTHING_DONE}. Put the "
+            "setting into the extra field of that connection, give a login beside it, or remove it"
         )
         raise KafkaMisconfigured(msg)
     return replace(connection, settings=without_login(connection.settings))

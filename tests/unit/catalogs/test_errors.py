@@ -3,6 +3,8 @@
 import errno
 
 import pytest
+from botocore.exceptions import ClientError
+from botocore.exceptions import SSLError as OfAws
 from pyiceberg.exceptions import (
     CommitFailedException,
     CommitStateUnknownException,
@@ -12,7 +14,7 @@ from pyiceberg.exceptions import (
     UnauthorizedError,
     ValidationError,
 )
-from requests.exceptions import ConnectTimeout, InvalidURL
+from requests.exceptions import ConnectTimeout, InvalidProxyURL, InvalidURL, MissingSchema, SSLError
 
 from floe.catalogs.errors import Answer, CatalogErrors, answer_of
 from floe.catalogs.exceptions import (
@@ -23,6 +25,7 @@ from floe.catalogs.exceptions import (
     TableRefused,
     TableUnsuitable,
 )
+from floe.catalogs.providers.glue.provider import GlueProvider
 from floe.exceptions import Retryable, Terminal
 
 ERRORS = CatalogErrors("lake", lambda: "http://here:1")
@@ -92,6 +95,37 @@ def test_refusal_of_a_table_is_of_that_table_alone() -> None:
         raise NoSuchTableError("no")  # noqa: EM101
     with pytest.raises(CatalogMisconfigured), ERRORS.during("list tables"):
         raise NoSuchTableError("no")  # noqa: EM101
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (
+            SSLError("(Caused by SSLError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed')))"),
+            "certificate is not trusted here .*REQUESTS_CA_BUNDLE",
+        ),
+        (
+            OfAws(endpoint_url="https://glue", error="certificate verify failed"),
+            "certificate is not trusted.*AWS_CA_BUNDLE",
+        ),
+        (
+            OSError("AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 60, SSL peer certificate"),
+            "certificate is not trusted here .*SSL_CERT_FILE",
+        ),
+        (InvalidProxyURL("http:///"), "Nothing was sent. Correct the address, the proxy"),
+        (MissingSchema("catalog.example"), "Nothing was sent. Correct the address, the proxy"),
+        (OSError(errno.EROFS, "Read-only file system"), "The warehouse must be writable"),
+        (ClientError({"Error": {"Code": "403", "Message": "<html>"}}, "GetTable"), "Check the catalog's credentials"),
+    ],
+)
+def test_what_no_table_can_change_is_told_as_a_setting(error: Exception, text: str) -> None:
+    errors = CatalogErrors("lake", lambda: "", GlueProvider().classify)
+    with (
+        pytest.raises(CatalogMisconfigured, match=text) as caught,
+        errors.during("create table 'db.t'", of_table=True),
+    ):
+        raise error
+    assert "Correct the name" not in str(caught.value)
 
 
 def test_refusals_are_final_and_unknown_outcomes_are_not() -> None:

@@ -34,13 +34,18 @@ class CatalogKey:
     """A key of Java's catalogs; ``*`` at the end of ``name`` is any text.
 
     ``pyiceberg``: what PyIceberg calls it, for TRANSLATED. ``note``: for the documentation; the reason for NO_EFFECT, and
-    for REFUSED the reason and what to set instead.
+    for REFUSED the reason and what to set instead. ``unless``: the value by which a REFUSED key asks for nothing.
     """
 
     name: str
     status: KeyStatus
     note: str = ""
     pyiceberg: str = ""
+    unless: str = ""
+
+    def refuses(self, value: str) -> bool:
+        """Whether no connector may have the key with this value."""
+        return self.status is KeyStatus.REFUSED and (not self.unless or value.strip().lower() != self.unless)
 
 
 def taken(name: str, note: str = "") -> CatalogKey:
@@ -58,9 +63,9 @@ def no_effect(name: str, reason: str) -> CatalogKey:
     return CatalogKey(name, KeyStatus.NO_EFFECT, reason)
 
 
-def refused(name: str, reason: str) -> CatalogKey:
-    """Return the row of a key that no connector may have."""
-    return CatalogKey(name, KeyStatus.REFUSED, reason)
+def refused(name: str, reason: str, unless: str = "") -> CatalogKey:
+    """Return the row of a key that no connector may have, but with the value ``unless``."""
+    return CatalogKey(name, KeyStatus.REFUSED, reason, unless=unless)
 
 
 def _nothing(_: Mapping[str, str]) -> Iterator[str]:

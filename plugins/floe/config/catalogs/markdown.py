@@ -40,6 +40,8 @@ def _rows(keys: Iterable[CatalogKey]) -> Iterator[str]:
         status = key.status.value
         if key.status is KeyStatus.TRANSLATED:
             status = f"translated to `{key.pyiceberg}`"
+        if key.unless:
+            status = f"{status}, unless `{key.unless}`"
         yield f"| `{_cell(key.name)}` | {status} | {_cell(key.note)} |"
 
 

@@ -50,14 +50,13 @@ def redirected(below: Mapping[str, Any], above: Mapping[str, Any]) -> list[str]:
 
 
 def other_brokers(below: Mapping[str, Any], above: Mapping[str, Any]) -> list[str]:
-    """Return the setting in ``above`` that names other brokers than ``below``, if one does."""
-    return [name for name in BROKERS if plain(above.get(name)) and servers_of(above) != servers_of(below)]
+    """Return the setting in ``above`` that names brokers that ``below`` does not, if one does; some of them are no others."""
+    return [name for name in BROKERS if plain(above.get(name)) and not _servers(above) <= _servers(below)]
 
 
-def servers_of(settings: Mapping[str, Any]) -> set[str]:
-    """Return the brokers that a place names."""
-    text = next((str(settings[name]) for name in BROKERS if settings.get(name)), "")
-    return {server.strip().lower() for server in text.split(",") if server.strip()}
+def _servers(settings: Mapping[str, Any]) -> set[str]:
+    servers = (server.strip() for name in BROKERS for server in str(settings.get(name) or "").split(","))
+    return {server.lower() if server.isascii() else server for server in servers if server}
 
 
 def _is_same(name: str, above: Mapping[str, Any], below: Mapping[str, Any]) -> bool:

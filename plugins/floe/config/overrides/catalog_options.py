@@ -42,13 +42,23 @@ def with_catalog(connector: Connector, look: Look, learn: Learn) -> tuple[Connec
         fields = _checked(conn_id, CATALOG_KEY, CATALOG_CONN_TYPES.get(kind, OTHER_CONN_TYPES), look, where)
         added = catalog_properties(fields, kind, connector.catalog.properties)
         whole = catalog_properties(fields, kind, {"type": kind})
-        connector = _with(connector, _own(added, whole, connector, where, CATALOG_KEY), learn, where)
+        connector = _with(
+            connector,
+            _own(added, whole, connector, where, "into that connection, or into its extra field"),
+            learn,
+            where,
+        )
     if conn_id := connector.aws_conn_id:
         where = _where(connector, AWS_KEY, conn_id)
         fields = _checked(conn_id, AWS_KEY, AWS_CONN_TYPES, look, where)
         added, unused = aws_properties(fields, connector.catalog.properties)
         whole, _ = aws_properties(fields, {})
-        connector = _with(connector, _own(added, whole, connector, where, AWS_KEY), learn, where)
+        connector = _with(
+            connector,
+            _own(added, whole, connector, where, "as endpoint_url into the extra field of that connection"),
+            learn,
+            where,
+        )
     return connector, unused
 
 
@@ -66,19 +76,19 @@ def _with(connector: Connector, properties: Mapping[str, str], learn: Learn, whe
 
 
 def _own(
-    added: Mapping[str, str], whole: Mapping[str, str], connector: Connector, where: str, key: str
+    added: Mapping[str, str], whole: Mapping[str, str], connector: Connector, where: str, place: str
 ) -> Mapping[str, str]:
     """Return what a connection adds, without its login where the connector's is for another address.
 
-    ``whole``: all that the connection says. Raises ConfigError where the connector has no login for that address.
+    ``whole``: all that the connection says; ``place``: where an address of its own goes. Raises ConfigError where the
+    connector has no login for that address.
     """
     given = connector.catalog.properties
     stray = stray_login({**whole, **added}, given, group_in_catalog)
     if stray is None:
         return added
     if not stray.is_replaced:
-        remedy = f"give {key} a connection of that address"
-        raise ConfigError(stray.problem("the connection", f"{PREFIX}{{}}".format, remedy)).located(where)
+        raise ConfigError(stray.problem("the connection", f"{PREFIX}{{}}".format, f"put it {place}")).located(where)
     return {name: value for name, value in added.items() if name not in stray.logins}
 
 

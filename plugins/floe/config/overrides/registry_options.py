@@ -67,7 +67,7 @@ def _own(connection: RegistryConnection, api: Api, given: Mapping[str, str], pre
     if stray is None:
         return added
     if not stray.is_replaced:
-        remedy = f"give {KEY} a connection of that address, or leave {KEY} out"
+        remedy = f"put it into that connection, or leave {KEY} out"
         problem = stray.problem("the connection", lambda name: prefix + spelled[name], remedy)
         raise ConfigError(problem).located(where)
     return {name: value for name, value in added.items() if plain_name(api, name) not in stray.logins}

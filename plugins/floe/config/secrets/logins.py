@@ -16,7 +16,7 @@ from floe.config.secrets.detection import is_secret
 
 ADDRESS: Final = re.compile(
     r"""(^|[._-]) (ur[il]s? | servers? | hosts? | hostname | endpoints? | prox(y|ies) | address(es)? | brokers?
-        | quorum | account[._-](host|name) | issuer | authority ) $""",
+        | broker[._-]list | quorum | account[._-](host|name) | issuer | authority ) $""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Names of settings with an address; a name of an account at Azure is a part of one."""
@@ -24,7 +24,7 @@ ADDRESS: Final = re.compile(
 _SAFETY: Final = re.compile(
     r"""(^|[._-]) (ports? | proxy[._-].* | realm | tenant[._-]id | scheme | session[._-]kwargs
         | kerberosServerName | gssEncMode | channelBinding | (use|require)?ssl(mode)? | verif(y|ication)
-        | verifyServerCertificate | sslrootcert | security[.]protocol | sasl[.]mechanisms? | https[.]ca[.].* | broker[.]list
+        | verifyServerCertificate | sslrootcert | security[.]protocol | sasl[.]mechanisms? | https[.]ca[.].*
         | sasl[.]jaas[.]config | sasl[.].*handler[.]class | cabundle
         | (ssl|tls)[._-](?!keystore|key[._-]|certificate|client).*) $""",
     re.IGNORECASE | re.VERBOSE,
@@ -57,7 +57,11 @@ _STORES: Final[Mapping[str, str]] = {
 _CATALOGS_URI: Final = "uri"
 _WAREHOUSE: Final = "warehouse"
 _AZURE: Final = "adls"
-_AZURE_LOCATION: Final = re.compile(r"(abfs|wasb)s?://", re.IGNORECASE)
+_ACCOUNT: Final = "adls.account-name"
+_AZURE_LOCATION: Final = re.compile(r"(abfs|wasb)s?://([^/?#@]*@(?P<host>[^/?#@]+))?", re.IGNORECASE)
+
+_ORIGIN: Final = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#@]*@)?([^/?#@:\[\]]+|\[[^\[\]/?#@]*\])(:\d+)?", re.IGNORECASE)
+_PORTS: Final = {"http": ":80", "https": ":443"}
 
 Settings = Mapping[str, Any]
 
@@ -105,6 +109,7 @@ def stray_login(below: Settings, above: Settings, group_of: Callable[[str], str]
     ``group_of``: what a setting is about, as the catalog or a store: a login is for the addresses of its group.
     """
     found = redirecting(below, above, is_redirect, _SAFE)
+    found = [name for name in found if not (name == _WAREHOUSE and _is_own_account(above[name], below))]
     if not found:
         return None
     groups = {_AZURE if name == _WAREHOUSE else group_of(name) for name in found}
@@ -149,8 +154,26 @@ def group_in_catalog(name: str) -> str:
 
 
 def plain(value: object) -> str:
-    """Return a value as it is compared: without what makes no other address of it."""
-    return "" if value is None else str(value).strip().rstrip("/")
+    """Return a value as it is compared: without what makes no other address of it, as the case of a host."""
+    text = "" if value is None else str(value).strip().rstrip("/")
+    found = _ORIGIN.match(text) if text.isascii() else None
+    if found is None:
+        return text
+    scheme, login, host, port = (part or "" for part in found.groups())
+    scheme, port = scheme.lower(), "" if port == _PORTS.get(scheme.lower()) else port
+    return f"{scheme}://{login}{host.lower()}{port}{text[found.end() :]}"
+
+
+def _azure_host(location: object) -> str:
+    found = _AZURE_LOCATION.match(plain(location))
+    return (found["host"] or "").lower() if found else ""
+
+
+def _is_own_account(location: object, below: Settings) -> bool:
+    """Whether a location is at the account of Azure's that a place names beside its login."""
+    host, owner = _azure_host(location), plain(below.get(_ACCOUNT))
+    own = (_azure_host(below.get(_WAREHOUSE)), owner and f"{owner}.dfs.core.windows.net")
+    return bool(host) and host in own
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -117,12 +117,13 @@ def _table_of(name: str) -> KeyTable:
 def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[str, CatalogKey]) -> Iterator[str]:
     code = [key for key, value in given.items() if CODE.names(key, value) and key not in (*rows, _CATALOG_CLASS)]
     for key in code:
-        yield (
-            f"{PREFIX}{key} names code: only the operator's environment does. Remove it, or set "
-            "PYICEBERG_CATALOG__<NAME>__… or .pyiceberg.yaml for Airflow's and Spark's workers"
+        advice = meant(key, kind.name) if kind is not None else ""
+        in_environment = (
+            "remove it, or set PYICEBERG_CATALOG__<NAME>__… or .pyiceberg.yaml for Airflow's and Spark's workers"
         )
+        yield f"{PREFIX}{key} names code: only the operator's environment does; {advice or in_environment}"
     for key, row in rows.items():
-        if row.status is KeyStatus.REFUSED:
+        if row.refuses(given[key]):
             advice = meant(key, kind.name) if kind is not None and row.name != key else ""
             yield f"{PREFIX}{key[:_SHOWN_CHARACTERS]} is refused: {advice or row.note}"
     yield from _misspelt(kind, rows)

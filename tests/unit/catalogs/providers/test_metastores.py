@@ -59,6 +59,8 @@ def test_error_of_a_commit_to_hive_is_told_apart(error: Exception, answer: Answe
         ("ConcurrentModificationException", Answer.CONFLICT),
         ("EntityNotFoundException", Answer.REFUSED),
         ("SlowDown", Answer.UNREACHABLE),
+        ("503", Answer.UNKNOWN),
+        ("429", Answer.UNREACHABLE),
         ("SomethingNew", Answer.UNKNOWN),
     ],
 )
@@ -72,6 +74,8 @@ def test_error_of_a_commit_to_glue_is_told_apart(code: str, answer: Answer) -> N
         (of_glue("InternalServiceException"), Answer.UNREACHABLE),
         (of_glue("NoSuchBucket"), Answer.REFUSED),
         (of_glue("SomethingNew"), Answer.UNKNOWN),
+        (of_glue("502"), Answer.UNREACHABLE),
+        (of_glue("403"), Answer.REFUSED),
         (EndpointConnectionError(endpoint_url="https://glue"), Answer.UNREACHABLE),
         (ReadTimeoutError(endpoint_url="https://glue"), Answer.UNREACHABLE),
         (ParamValidationError(report="name"), Answer.REFUSED),

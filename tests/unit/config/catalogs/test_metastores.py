@@ -61,6 +61,14 @@ def test_key_that_cannot_be_kept_is_refused(keys: dict[str, str], key: str, reas
 
 
 @pytest.mark.parametrize(
+    "key", ["hive.metastore.sasl.enabled", "hive.kerberos-authentication", "hive.metastore.use.SSL"]
+)
+@pytest.mark.parametrize("value", ["false", " False"])
+def test_hive_without_kerberos_or_tls_may_say_so(key: str, value: str) -> None:
+    assert key not in read(HIVE, **{key: value}).catalog.for_pyiceberg()
+
+
+@pytest.mark.parametrize(
     ("keys", "key"),
     [
         (HIVE, "clients"),

@@ -73,6 +73,19 @@ def test_setting_of_a_catalog_is_answered_by_its_meaning(problems: Problems, kin
 
 
 @pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("auth.type", "set iceberg.catalog.rest.auth.type"),
+        ("auth.credential", "set iceberg.catalog.credential"),
+        ("auth.impl", "remove it, or set PYICEBERG_CATALOG__<NAME>__…"),
+    ],
+)
+def test_login_in_the_place_of_code_is_answered_by_its_meaning(problems: Problems, key: str, meant: str) -> None:
+    (problem,) = problems({**REST, f"{CATALOG}{key}": "oauth2"})
+    assert problem.startswith(f"{CATALOG}{key} names code: only the operator's environment does; {meant}")
+
+
+@pytest.mark.parametrize(
     ("kind", "key"),
     [("hive", "token"), ("glue", "credential"), ("sql", "prefix"), ("hive", "header.X"), ("rest", "echo")],
 )

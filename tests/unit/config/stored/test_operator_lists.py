@@ -33,6 +33,7 @@ def problem(key: str, value: str) -> str | None:
         ("iceberg.catalog.s3.proxy-uri", "evil.example:3128"),
         ("iceberg.catalog.oauth2-server-uri", "https://evil.example/token"),
         ("iceberg.kafka.bootstrap.servers", "evil.example:9092"),
+        ("iceberg.kafka.metadata.broker.list", "catalog.example:9092,evil.example:9092"),
         ("consumer.override.bootstrap.servers", "evil.example:9092"),
         ("value.converter.schema.registry.url", "http://evil.example"),
         ("consumer.override.sasl.oauthbearer.token.endpoint.url", "https://evil.example"),

@@ -48,6 +48,10 @@ _CODES: Final[Mapping[str, Answer | tuple[Answer, Answer]]] = {
         ),
         (Answer.UNREACHABLE, Answer.UNKNOWN),
     ),
+    # of who is between, with a body that is none of AWS': botocore gives the status as the code
+    **dict.fromkeys(("401", "403"), Answer.REFUSED),
+    "429": Answer.UNREACHABLE,
+    **dict.fromkeys(("500", "502", "503", "504"), (Answer.UNREACHABLE, Answer.UNKNOWN)),
 }
 """Codes of the errors of Glue, of S3 behind it and of AWS before both; a pair as in ``Rows``."""
 

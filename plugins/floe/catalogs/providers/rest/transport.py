@@ -12,6 +12,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from time import monotonic, sleep
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -19,8 +20,6 @@ from urllib.parse import quote, urlsplit
 from pyiceberg.exceptions import RESTError, ServiceUnavailableError
 from requests import PreparedRequest, Response, Session
 from requests.adapters import HTTPAdapter
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from floe.config.secrets.mask import clip, hide
 from floe.http_answers import Deadline, TimedResponse
@@ -66,23 +65,20 @@ class Limits:
         )
 
 
-class _Connection(HTTPConnection):
-    response_class = TimedResponse
+def _timed(manager: Any) -> Any:
+    """Have a manager's connections, be they direct or to a proxy of any kind, give timed answers."""
+    manager.pool_classes_by_scheme = {
+        scheme: _timed_pool(pool) for scheme, pool in manager.pool_classes_by_scheme.items()
+    }
+    return manager
 
 
-class _TlsConnection(HTTPSConnection):
-    response_class = TimedResponse
-
-
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _TlsPool(HTTPSConnectionPool):
-    ConnectionCls = _TlsConnection
-
-
-_POOLS: Final = {"http": _Pool, "https": _TlsPool}
+@cache
+def _timed_pool(pool: Any) -> Any:
+    if issubclass(pool.ConnectionCls.response_class, TimedResponse):
+        return pool
+    connection = type("TimedConnection", (pool.ConnectionCls,), {"response_class": TimedResponse})
+    return type("TimedPool", (pool,), {"ConnectionCls": connection})
 
 
 class TimedAdapter(HTTPAdapter):
@@ -91,13 +87,11 @@ class TimedAdapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         """Make connections whose answers are timed."""
         super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = _POOLS
+        _timed(self.poolmanager)
 
     def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
         """Make connections to a proxy whose answers are timed."""
-        manager = super().proxy_manager_for(*args, **kwargs)
-        manager.pool_classes_by_scheme = _POOLS
-        return manager
+        return _timed(super().proxy_manager_for(*args, **kwargs))
 
 
 class CatalogSession(Session):
