@@ -306,7 +306,9 @@ def _settings_problem(error: Exception) -> str | None:
 
 
 def _is_not_writable(error: Exception) -> bool:
-    return isinstance(error, PermissionError) or (isinstance(error, OSError) and error.errno == errno.EROFS)
+    return isinstance(error, PermissionError) or (
+        isinstance(error, OSError) and error.errno in (errno.EROFS, errno.ENOTDIR)
+    )
 
 
 def _is_of_login(error: Exception) -> bool:

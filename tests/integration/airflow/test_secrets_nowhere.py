@@ -31,7 +31,7 @@ FAILURES = {
     "kafka by OAuth": ("client 'floe'", "got no token"),
     "kafka by MSK": ("awsSecretKey", "FLOE-"),
     "rest by a connection": ("FLOE-", "credential"),
-    "glue by a connection": ("FLOE-401", "GetTable"),
+    "glue by a connection": ("FLOE-402", "GetTable"),
 }
 """What the logs of logins by stored connections have to say: they failed for the reason that they were to fail for."""
 
