@@ -91,6 +91,12 @@ _PERMISSION = (
 )
 """In the texts of refusals that credentials or grants are the reason of."""
 
+_AWS_LOGIN: Final = (
+    *("occurred (401)", "occurred (403)", "(UnrecognizedClientException)", "(InvalidClientTokenId)", "(ExpiredToken"),
+    *("(SignatureDoesNotMatch)", "(InvalidSignatureException)", "(InvalidAccessKeyId)", "(MissingAuthenticationToken"),
+)
+"""In the texts of botocore: whoever asks is not known there, whichever table is asked for."""
+
 _READ_TIMEOUT = re.compile(r"Read timed out\. \(read timeout=([\d.]+)\)")
 
 
@@ -238,7 +244,7 @@ class CatalogErrors:
                 msg = hide(_refusal(action, error))
                 if committing:
                     return TableRefused(msg, code="FLOE-411" if _is_of_permission(error) else "FLOE-412")
-                if isinstance(error, _OF_LOGIN):
+                if isinstance(error, _OF_LOGIN) or any(one in _words(error) for one in _AWS_LOGIN):
                     return LoginRefused(msg)
                 return TableUnsuitable(msg) if of_table and not _is_of_permission(error) else CatalogMisconfigured(msg)
             case Answer.UNKNOWN if committing:

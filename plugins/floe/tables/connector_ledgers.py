@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pyiceberg.table import Table
 
 from floe.catalogs.client import Tables
+from floe.catalogs.exceptions import LoginRefused
 from floe.config import Connector
 from floe.exceptions import FloeError
 from floe.model.exceptions import PlanRefused
@@ -112,6 +113,8 @@ class Ledgers:
             try:
                 table = tables.load(name)
                 self._loaded[name] = None if table is None else self._known(name, table)
+            except LoginRefused:
+                raise  # neither is a login that the catalog does not take
             except REFUSALS as error:
                 log.warning("table %s: %s", name, error)
                 self._loaded[name] = error

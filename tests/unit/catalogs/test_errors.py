@@ -21,6 +21,7 @@ from floe.catalogs.exceptions import (
     CatalogFailed,
     CatalogMisconfigured,
     CatalogUnreachable,
+    LoginRefused,
     TableMissing,
     TableRefused,
     TableUnsuitable,
@@ -126,6 +127,20 @@ def test_what_no_table_can_change_is_told_as_a_setting(error: Exception, text: s
     ):
         raise error
     assert "Correct the name" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "code", ["401", "403", "UnrecognizedClientException", "InvalidSignatureException", "ExpiredToken"]
+)
+def test_login_that_aws_does_not_take_is_no_tables_fault(code: str) -> None:
+    errors = CatalogErrors("lake", lambda: "", GlueProvider().classify)
+    refusal = ClientError({"Error": {"Code": code, "Message": "m"}}, "GetTable")
+    with pytest.raises(LoginRefused, match="not allowed to load"), errors.during("load table 'db.t'", of_table=True):
+        raise refusal
+    denied = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "m"}}, "GetTable")
+    with pytest.raises(CatalogMisconfigured) as caught, errors.during("load table 'db.t'", of_table=True):
+        raise denied
+    assert not isinstance(caught.value, LoginRefused)
 
 
 def test_refusals_are_final_and_unknown_outcomes_are_not() -> None:

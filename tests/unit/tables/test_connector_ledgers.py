@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from floe.catalogs.exceptions import LoginRefused
 from floe.model.exceptions import LedgerUnreadable, PlanRefused
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
@@ -93,6 +94,22 @@ def test_the_ledgers_of_other_branches_are_not_asked(lake: Lake, ledgers: Callab
     assert ledgers().contained_ids(TOPIC, group_is_known=False) == frozenset(), "but they tell that the group has read"
     audit = ledgers(**{"iceberg.tables.default-commit-branch": "audit"})
     assert audit.contained_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
+
+
+def test_login_that_the_catalog_does_not_take_is_raised_not_a_refusing_table(
+    lake: Lake, ledgers: Callable[..., Ledgers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = ledgers()
+
+    def refuse(_self: object, _name: str) -> None:
+        msg = "not allowed"
+        raise LoginRefused(msg)
+
+    monkeypatch.setattr(type(one.tables), "load", refuse)
+    with pytest.raises(LoginRefused):
+        one.of(TABLE)
+    with pytest.raises(LoginRefused):
+        one.look_up([TABLE])
 
 
 def test_unreadable_table_keeps_group_known_and_others_readable(
