@@ -15,7 +15,8 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make he
 
 def commands(target: str) -> list[str]:
     """Return what a target would run, one line each."""
-    done = subprocess.run(["make", "--no-print-directory", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True)
+    command = ["make", "--no-print-directory", "-n", target]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 
 
