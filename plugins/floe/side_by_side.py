@@ -88,7 +88,7 @@ def apart(
                 yield name, result
             how = child.end()
         finally:
-            child.stop()  # also where nobody asks for more results
+            child.stop()  # also where the caller takes no more results
         if how is None:
             continue  # they have answered, or the time is over
         lost = child.begun or [*given]  # or it did not begin

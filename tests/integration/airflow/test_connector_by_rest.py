@@ -151,7 +151,7 @@ def test_connector_that_is_stopped_before_airflow_reads_it_reads_nothing(
     def is_paused() -> bool:
         return bool(rest.call("GET", f"/api/v2/dags/{name}")["is_paused"])
 
-    # nobody asks the API: the scheduler itself pauses the DAG when its first run ends
+    # the API is not asked: the scheduler itself pauses the DAG when its first run ends
     assert wait_until(is_paused, 60)
     for run in rest.call("GET", f"/api/v2/dags/{name}/dagRuns")["dag_runs"]:
         assert "this run reads nothing" in DagRun(deployment, name, run["dag_run_id"]).log("plan")

@@ -34,8 +34,12 @@ def airflow(tmp_path: Path) -> Iterator[Airflow]:
     connectors = tmp_path / "connectors"
     connectors.mkdir()
     (connectors / "one.json").write_text(json.dumps(connector_keys("one", "t", tmp_path, **JSON)))
-    nobody = {"conn_type": "kafka", "extra": {"bootstrap.servers": "127.0.0.1:1"}}
-    environment = {"FLOE_CONNECTORS_DIR": str(connectors), "AIRFLOW_CONN_KAFKA_DEFAULT": json.dumps(nobody), **QUICK}
+    unreachable = {"conn_type": "kafka", "extra": {"bootstrap.servers": "127.0.0.1:1"}}
+    environment = {
+        "FLOE_CONNECTORS_DIR": str(connectors),
+        "AIRFLOW_CONN_KAFKA_DEFAULT": json.dumps(unreachable),
+        **QUICK,
+    }
     one = Airflow(tmp_path / "airflow", free_port(), REPOSITORY / "dags", REPOSITORY / "plugins", environment)
     one.start()
     yield one
