@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -118,12 +118,12 @@ class _Connector:
 
     def idle(self, airflow: Airflow, number: int) -> Measurement:
         """Trigger a run that finds nothing new, and check that no JVM is started."""
-        before = _javas()
+        before = _javas(airflow)
         run_id = airflow.rest.trigger(self.name)
         seen: set[int] = set()
         began = time.perf_counter()
         while airflow.rest.run(self.name, run_id)["state"] not in ("success", "failed"):
-            seen |= _javas()
+            seen |= _javas(airflow)
             if time.perf_counter() - began > 60:
                 msg = f"run {run_id} of {self.name} does not end"
                 raise RuntimeError(msg)
@@ -143,8 +143,16 @@ class _Connector:
         return Measurement(scenario, "floe in Airflow", number, records, seconds, 0.0, more=more)
 
 
-def _javas() -> set[int]:
-    return {one.pid for one in psutil.process_iter(["name"]) if one.info["name"] == "java"}
+def _javas(airflow: Airflow) -> set[int]:
+    """Return the JVMs that Airflow's processes started: others on this machine are not its own."""
+    assert airflow.process is not None
+    started = psutil.Process(airflow.process.pid).children(recursive=True)
+    found = set()
+    for one in started:
+        with suppress(psutil.NoSuchProcess):
+            if one.name() == "java":
+                found.add(one.pid)
+    return found
 
 
 def _between(run: dict[str, Any], first: str, last: str) -> float:

@@ -121,11 +121,18 @@ class Pipeline:
         record: Mapping[str, Any] = MappingProxyType({}),
         **conf: Any,
     ) -> None:
-        """Produce JSON values; bytes and None as they are. ``record``: key and headers of all of them."""
+        """Produce JSON values; bytes and None as they are. ``record``: key and headers of all of them.
+
+        Without a key they go to the partitions in turn: which ones the client's own partitioner takes is chance.
+        """
         producer = ck.Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 10, **conf})
+        in_turn = 0
+        if partition is None and "key" not in record:
+            in_turn = len(producer.list_topics(self.topic, 30).topics[self.topic].partitions)
         for i, value in enumerate(values):
             raw = value if isinstance(value, bytes | None) else json.dumps(value).encode()
-            target = {} if partition is None else {"partition": partition}
+            chosen = i % in_turn if in_turn else partition
+            target = {} if chosen is None else {"partition": chosen}
             producer.produce(self.topic, value=raw, **target, **record)
             if i % 1000 == 0:
                 producer.poll(0)
