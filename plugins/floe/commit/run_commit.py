@@ -24,7 +24,7 @@ from floe.crash_points import CrashPoint, reach
 from floe.exceptions import Retryable
 from floe.kafka.access import Action, Client, left_out
 from floe.kafka.admin import Cluster
-from floe.kafka.group_offsets import Move, fence, move_positions, replay_transactional_id
+from floe.kafka.group_offsets import Move, move_positions, replay_transactional_id, writer_of_positions
 from floe.kafka.settings import TRANSACTION_TIMEOUT, KafkaSettings
 from floe.kafka.transactions import ControlRecord, TransactionalProducer
 from floe.model.plan import Plan, Slice, SliceEnd, positions_after
@@ -98,9 +98,11 @@ class Committer:
         is raised at the end, after all else was committed: a slice that was not written, a table that could not be
         committed in time, tables that are behind, and tables that a replay left out.
         """
-        # a committer that died in its transaction would keep the positions unreadable until that times out
-        producer = None if self._plan.is_replay else fence(self._connector, self._settings)
+        producer = None if self._plan.is_replay else writer_of_positions(self._connector, self._settings)
         self._denied = self._denied_topics(written)
+        if producer is not None:
+            # a committer that died in its transaction would keep the positions unreadable until that times out
+            producer.fence()
         slices = self.open_slices()
         if not slices:
             log.info("plan %s is committed already, nothing to do", self._plan.plan_id)

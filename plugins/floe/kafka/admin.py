@@ -1,18 +1,22 @@
 """The brokers' state: topics, log starts, last stable offsets, groups. Admin calls only, no records are consumed."""
 
+import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, NamedTuple
 
 import confluent_kafka as ck
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclOperation,
+    AdminClient,
     OffsetSpec,
 )
 
-from floe.kafka.access import Action
+from floe.kafka.access import Action, Client
 from floe.kafka.admin_topics import TopicDescription, Topics
+from floe.kafka.client_log import ClientLog
 from floe.kafka.exceptions import (
     NOT_ALLOWED,
     ControlTopicUnusable,
@@ -30,6 +34,10 @@ ANNOUNCED_WITHIN = 10.0
 """Seconds in which the first broker has to say which others there are, its login included."""
 
 
+JUST_NOW = 0.2
+"""Seconds for which the coordinator of a group counts as available."""
+
+
 class Announced(NamedTuple):
     """A cluster by its own words. ``brokers``: host and port, for clients of the listener that was asked, by broker's id."""
 
@@ -39,6 +47,11 @@ class Announced(NamedTuple):
 
 class Cluster(Topics):
     """Admin calls on one set of client settings: logs, the control topic, groups and their positions."""
+
+    def __init__(self, admin: AdminClient, client_log: ClientLog, client: Client) -> None:
+        super().__init__(admin, client_log, client)
+        self._answered: dict[str, float] = {}
+        """When the coordinator of a group answered last, by the group."""
 
     @classmethod
     def of_source(cls, settings: KafkaSettings) -> "Cluster":
@@ -95,9 +108,11 @@ class Cluster(Topics):
             )
             raise TopicMissing(msg)
         tps = [TopicPartition(name, p) for name in sorted(topics) for p in topics[name].partitions]
-        starts, ends = self.log_starts(tps), self._listed(tps, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        first = self._listing(tps, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+        last = self._listing(tps, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        starts, ends = first(), last()
         return tuple(
-            PartitionLog(tp, topics[tp.topic].topic_id, starts[tp], ends[tp].offset, ends[tp].leader_epoch)
+            PartitionLog(tp, topics[tp.topic].topic_id, starts[tp].offset, ends[tp].offset, ends[tp].leader_epoch)
             for tp in tps
         )
 
@@ -146,16 +161,31 @@ class Cluster(Topics):
         isolation: ck.IsolationLevel = ck.IsolationLevel.READ_COMMITTED,
     ) -> dict[TopicPartition, Any]:
         """Return the broker's answer about each partition: offset, timestamp, leader epoch."""
+        return self._listing(tps, spec, isolation)()
+
+    def _listing(
+        self,
+        tps: Iterable[TopicPartition],
+        spec: Any,
+        isolation: ck.IsolationLevel = ck.IsolationLevel.READ_COMMITTED,
+    ) -> Callable[[], dict[TopicPartition, Any]]:
+        """Ask about each partition; return what waits for the answer."""
         asked = {ck.TopicPartition(tp.topic, tp.partition): spec for tp in tps}
         if not asked:
-            return {}
+            return dict
+
+        def send() -> Mapping[ck.TopicPartition, "Future[Any]"]:
+            return self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=REQUEST_TIMEOUT)
+
+        sent = [send()]
 
         def request() -> "Future[dict[TopicPartition, Any]]":
-            answers = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=REQUEST_TIMEOUT)
+            answers = sent.pop() if sent else send()
             return _gathered({TopicPartition(t.topic, t.partition): future for t, future in answers.items()})
 
         names = ", ".join(repr(name) for name in sorted({tp.topic for tp in asked})[:20])
-        return self._ask(request, Action(f"list the offsets of topic {names}", f"Describe and Read on topic {names}"))
+        action = Action(f"list the offsets of topic {names}", f"Describe and Read on topic {names}")
+        return partial(self._ask, request, action)
 
     def ensure_control_topic(self, name: str) -> TopicDescription:
         """Return the control topic, created with the broker's defaults if it is missing and may be created.
@@ -198,10 +228,21 @@ class Cluster(Topics):
     def _group(self, group_id: str, *, rights: bool = False) -> Any:
         """Describe a group, as soon as its coordinator answers."""
         asked = {"request_timeout": REQUEST_TIMEOUT, "include_authorized_operations": rights}
-        return self._ask(
+        described = self._ask(
             lambda: self._admin.describe_consumer_groups([group_id], **asked)[group_id],
             _reading_group(group_id),
         )
+        self._answered[group_id] = time.monotonic()
+        return described
+
+    def _wait_for_coordinator(self, group_id: str) -> None:
+        """Describe the group, which waits until its coordinator is available, unless that has just answered.
+
+        An admin client of librdkafka 2.16 fails with a segmentation fault when a coordinator that is loading or has moved
+        answers a request for positions (its issue 5040).
+        """
+        if time.monotonic() - self._answered.get(group_id, -math.inf) > JUST_NOW:
+            self._group(group_id)
 
     def positions(self, group_id: str, tps: Sequence[TopicPartition] | None = None) -> dict[TopicPartition, Position]:
         """Return the group's stable positions: of the partitions given, or of all it has.
@@ -210,9 +251,7 @@ class Cluster(Topics):
         of all does not contain a partition whose *first* position is still in a transaction: pass the known partitions.
         """
         wanted = None if tps is None else [ck.TopicPartition(tp.topic, tp.partition) for tp in tps]
-        # An admin client of librdkafka 2.16 fails with a segmentation fault when a coordinator that is loading or has moved
-        # answers this request (its issue 5040). Describing the group waits until the coordinator is available.
-        self._group(group_id)
+        self._wait_for_coordinator(group_id)
         deadline = time.monotonic() + TRANSACTION_TIMEOUT + REQUEST_TIMEOUT
         while True:
             found = self._ask(lambda: self._list_positions(group_id, wanted), _reading_group(group_id)).topic_partitions

@@ -16,18 +16,17 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from floe.kafka.access import Action, Client, NotPermitted
+from floe.kafka.admin_clients import open_client
 from floe.kafka.client_log import ClientLog
 from floe.kafka.exceptions import (
     MAY_PASS,
     NOT_READY,
     KafkaError,
-    KafkaMisconfigured,
     KafkaUnreachable,
     TopicMissing,
     TopicNotCreated,
 )
 from floe.kafka.settings import REQUEST_TIMEOUT
-from floe.kafka.tokens import with_tokens
 
 T = TypeVar("T")
 
@@ -58,16 +57,8 @@ class Topics:
 
     @classmethod
     def open(cls, conf: Mapping[str, Any], origin: str) -> Self:
-        """Open a client; it connects when it is first asked. Raises KafkaMisconfigured."""
-        client_log = ClientLog()
-        try:
-            # a request for a topic's metadata does not create it
-            own = {"logger": client_log, "allow.auto.create.topics": False}
-            admin = AdminClient(with_tokens(conf) | own)
-        except ck.KafkaException as error:
-            msg = f"{origin} is not usable: {error.args[0].str()}"
-            raise KafkaMisconfigured(msg) from error
-        return cls(admin, client_log, Client.of(conf, origin))
+        """Open a client, or share one within a task; it connects when it is first asked. Raises KafkaMisconfigured."""
+        return cls(*open_client(conf, origin), Client.of(conf, origin))
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicDescription]:
         """Describe topics by one request; those that do not exist are left out. Raises KafkaUnreachable, NotPermitted."""

@@ -30,9 +30,12 @@ def replay_transactional_id(connector: Connector, plan: Plan) -> str:
     return f"{connector.transactional_prefix}floe-{connector.name}-replay-{plan.plan_id}"
 
 
-def fence(connector: Connector, settings: KafkaSettings) -> TransactionalProducer:
-    """Return the producer that writes positions. It aborts open transactions of earlier ones, which would hide positions."""
-    return TransactionalProducer.open(settings, commit_transactional_id(connector))
+def writer_of_positions(connector: Connector, settings: KafkaSettings) -> TransactionalProducer:
+    """Return the producer that writes positions, on its way to the brokers.
+
+    When it fences, it aborts open transactions of earlier ones, which would hide positions.
+    """
+    return TransactionalProducer.connecting(settings, commit_transactional_id(connector))
 
 
 def move_positions(
@@ -44,13 +47,14 @@ def move_positions(
 ) -> bool:
     """Send positions and events in one fenced transaction. Return whether there was something to do.
 
-    ``producer``: of an earlier ``fence``; a new one otherwise.
+    ``producer``: an earlier one; a new one otherwise. It fences here if it has not yet.
 
     ``decide`` gets the stable positions of ``partitions``, as found after fencing, and returns what to send, or None
     when nothing is left to do; it raises when the positions are not those that the caller expects. Raises GroupInUse,
     Fenced, PositionFull and the transaction's errors.
     """
-    producer = producer or fence(connector, settings)
+    producer = producer or writer_of_positions(connector, settings)
+    producer.fence()
     cluster = Cluster.of_control(settings)
     cluster.check_no_members(connector.group_id)
     move = decide(cluster.positions(connector.group_id, partitions))

@@ -53,16 +53,27 @@ class TransactionalProducer:
     def __init__(
         self, settings: KafkaSettings, transactional_id: str, producer: ck.Producer, client_log: ClientLog
     ) -> None:
-        """Use a client that has fenced the others; :meth:`open` makes one."""
+        """Use a client; :meth:`open` makes one that has fenced the others."""
         self._settings = settings
         self._id = transactional_id
         self._producer = producer
         self._log = client_log
         self._used: dict[str, str] = {}
+        self._has_fenced = False
 
     @classmethod
     def open(cls, settings: KafkaSettings, transactional_id: str) -> Self:
-        """Open a producer and fence earlier ones. Raises KafkaMisconfigured, KafkaUnreachable, TransactionFailed."""
+        """Open a producer and fence earlier ones. Raises as :meth:`connecting` and :meth:`fence`."""
+        producer = cls.connecting(settings, transactional_id)
+        producer.fence()
+        return producer
+
+    @classmethod
+    def connecting(cls, settings: KafkaSettings, transactional_id: str) -> Self:
+        """Make a producer that connects while its owner does other things; it has to fence before it sends.
+
+        Raises KafkaMisconfigured.
+        """
         client_log = ClientLog()
         try:
             # without its own callback the client raises a fatal error from inside the next call
@@ -71,12 +82,17 @@ class TransactionalProducer:
         except ck.KafkaException as error:
             msg = f"{settings.origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error
-        producer = cls(settings, transactional_id, client, client_log)
-        with producer._map_errors("fence earlier producers"):
-            producer._connect()
+        return cls(settings, transactional_id, client, client_log)
+
+    def fence(self) -> None:
+        """Fence earlier producers of the same id, once. Raises KafkaUnreachable, TransactionFailed."""
+        if self._has_fenced:
+            return
+        with self._map_errors("fence earlier producers"):
+            self._connect()
             # waits for the open transaction of a predecessor to be aborted
-            client.init_transactions(TRANSACTION_TIMEOUT)
-        return producer
+            self._producer.init_transactions(TRANSACTION_TIMEOUT)
+        self._has_fenced = True
 
     def _connect(self) -> None:
         """Get a lasting connection. If this fails, the call that needs it raises the error."""

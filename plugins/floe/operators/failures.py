@@ -78,6 +78,8 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
 
     @wraps(execute)
     def message(self: object, *args: object, **kwargs: object) -> Result:
+        from floe.kafka.admin_clients import shared_clients  # its client is nothing for who parses DAGs
+
         keep_environment_secret()
         mask_logs()
         connector = getattr(self, "_connector", None)
@@ -85,7 +87,7 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
             keep_secret(connector.properties)
         remove_abandoned()
         try:
-            with task_time(connector, args[0] if args else kwargs.get("context")):
+            with task_time(connector, args[0] if args else kwargs.get("context")), shared_clients():
                 return execute(self, *args, **kwargs)
         except FloeError as error:
             log.debug("%s", hide(traceback.format_exc()))

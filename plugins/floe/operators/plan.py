@@ -48,6 +48,7 @@ class PlanOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Return the plan as JSON; skip the rest of the run when there is nothing to read, or on a dry run."""
         from floe.kafka.access import left_out
+        from floe.kafka.group_offsets import writer_of_positions
         from floe.model.decisions import Decisions
         from floe.planning.live_plan import draft_plan, open_plan
         from floe.status.plan_report import preview_json
@@ -71,9 +72,10 @@ class PlanOperator(BaseOperator):
             context["ti"].xcom_push(key="return_value", value=preview_json(plan))
             self.log.info("dry run: nothing was written, no position was moved")
             raise rest_skipped()
-        stored = self._frozen(context)
+        stored, producer = self._frozen(context), None
         if stored is None:
             refuse_to_begin(context)
+            producer = writer_of_positions(connector, settings)  # it connects while the plan is made
             if params.get("takeover"):
                 self._take_over(connector, settings)
             plan = draft_plan(connector, settings, most, decisions=decisions, deployment=deployment_key())
@@ -81,7 +83,7 @@ class PlanOperator(BaseOperator):
         plan, connector, key, fields = stored
         settings = kafka_settings(connector)
         status = self._show(plan, connector, settings)
-        work_left = open_plan(plan, connector, settings, key)
+        work_left = open_plan(plan, connector, settings, key, producer)
         if not plan.slices and plan.left_out:
             raise left_out(plan.left_out, settings.source, settings.origin)
         events = context["outlet_events"]

@@ -29,14 +29,27 @@ MODULES = (
     "floe.planning.live_plan",
     "floe.commit.run_commit",
     "floe.operators.dags.status_dag",
+    "floe.status.dead_letters",
+    "floe.status.plan_report",
     "floe.status.record_reader",
     "floe.status.run_report",
     "floe.status.stored_record",
+    "floe.operators.spark.connect_session",
     "pyspark.sql.connect.session",
+    "airflow.providers.apache.spark.hooks.spark_connect",
+    "airflow.sdk.execution_time.supervisor",
 )
 """What they import opens no connection, and the threads that it starts (of numpy and of jemalloc) are ready for forks."""
 
-JOB_MODULES = ("floe_job.driver.slice_job", "floe_job.runtime.spark_runner")
+JOB_MODULES = (
+    "floe_job.driver.slice_job",
+    "floe_job.runtime.progress_log",
+    "floe_job.runtime.spark_jobs",
+    "floe_job.runtime.spark_runner",
+    "floe_job.runtime.time_limit",
+    "floe_job.convert.json.converters",
+    "floe_job.convert.keys.json_keys",
+)
 """What the driver of a Connect job needs, which runs in the task's process."""
 
 
@@ -56,6 +69,7 @@ def preload() -> None:
         _try(name, partial(import_module, name))
     _try("the catalogs", _import_catalogs)
     _try("the Spark job", _import_job)
+    _try("the handlers of assets", _import_asset_handlers)
     gc.collect()  # else each task does, in the middle of its work, and copies the pages of all of this
     log.info("imported what floe's tasks need in %.1f s, for all of them", time.monotonic() - began)
 
@@ -74,6 +88,15 @@ def _import_job() -> None:
     write_job()  # the folder of the job is on the path from now on
     for name in JOB_MODULES:
         import_module(name)
+
+
+def _import_asset_handlers() -> None:
+    """Make an asset: for the first one, Airflow imports what each provider has for its kind, with the provider's models."""
+    from airflow.sdk import Asset
+
+    from floe.config.names import table_uri
+
+    Asset(table_uri("catalog", "db.table"))
 
 
 def _try(name: str, load: Callable[[], object]) -> None:

@@ -17,7 +17,7 @@ from floe.kafka.access import left_out
 from floe.kafka.admin import Cluster
 from floe.kafka.group_offsets import Move, move_positions
 from floe.kafka.settings import KafkaSettings
-from floe.kafka.transactions import ControlRecord
+from floe.kafka.transactions import ControlRecord, TransactionalProducer
 from floe.kafka.truncation import divergences, epochs_of
 from floe.model.decisions import ALL, Decisions, Rollback
 from floe.model.exceptions import PlanRefused, Superseded
@@ -251,8 +251,16 @@ def _on_record(decisions: Decisions, notes: Sequence[str]) -> dict[str, Any]:
     return decisions.to_json() | ({"notes": list(notes)} if notes else {})
 
 
-def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> bool:
+def open_plan(
+    plan: Plan,
+    connector: Connector,
+    settings: KafkaSettings,
+    key: PlanKey | None,
+    producer: TransactionalProducer | None = None,
+) -> bool:
     """Send StartCommit and every partition's position in one fenced transaction; return whether there is work left.
+
+    ``producer``: one that writes the connector's positions; a new one otherwise.
 
     Idle runs do so too: positions of a group without members expire unless they are written again. Decisions
     about tables are applied around it. Repeating all of it is harmless. Raises Superseded when another run moved the
@@ -272,7 +280,7 @@ def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings, key: Pl
     decided = DecisionApplier(plan, connector)
     decided.before_positions()
     reach(CrashPoint.PLAN_OPEN)
-    opened = move_positions(connector, settings, [p.tp for p in plan.positions], decide)
+    opened = move_positions(connector, settings, [p.tp for p in plan.positions], decide, producer)
     reach(CrashPoint.PLAN_OPENED)
     decided.after_positions(resolved)
     return opened and bool(plan.slices)

@@ -31,15 +31,8 @@ class KafkaState(NamedTuple):
         control = source if settings.control == settings.source else Cluster.of_control(settings)
         topics = _topics(connector, source)
         descriptions = source.topics(topics)
-        tps = [
-            TopicPartition(name, partition)
-            for name in sorted(descriptions)
-            for partition in descriptions[name].partitions
-        ]
-        starts, ends = source.log_starts(tps), source.stable_ends(tps)
-        logs = tuple(PartitionLog(tp, descriptions[tp.topic].topic_id, starts[tp], ends[tp]) for tp in tps)
         missing = tuple(topic for topic in topics if topic not in descriptions)
-        return cls(logs, missing, control.positions(connector.group_id))
+        return cls(source.logs(list(descriptions), descriptions), missing, control.positions(connector.group_id))
 
     def status(self, connector: Connector) -> ConnectorStatus:
         """Return the status of the connector without its tables."""

@@ -22,18 +22,20 @@ from floe_job.driver.slice_check import CheckedSlice
 log = logging.getLogger(__name__)
 
 
-def announce(inputs: SliceInputs, checked: CheckedSlice, gate: AnnounceGate, begun: float) -> Announcement:
+def announce(
+    inputs: SliceInputs, checked: CheckedSlice, gate: AnnounceGate, begun: float, producer: TransactionalProducer
+) -> Announcement:
     """Put the announcement together, enter the gate and send it.
 
-    ``begun``: when the write began, by the monotonic clock. Raises SliceRefused, and what the gate raises, before anything
-    is sent.
+    ``begun``: when the write began, by the monotonic clock. ``producer``: of the slice's id. Raises SliceRefused, and what
+    the gate raises, before anything is sent.
     """
     job = inputs.job
     announcement = announcement_of(inputs, checked)
     if inputs.is_limited:
         announcement = replace(announcement, write_ms=round(1000 * (time.monotonic() - begun)))
     gate.begin()
-    _send(job, announcement)
+    _send(job, announcement, producer)
     return announcement
 
 
@@ -112,8 +114,8 @@ def _assignments(job: SliceJob, checked: CheckedSlice) -> tuple[TopicPartitionOf
     return tuple(read.get(p.tp, TopicPartitionOffset(p.tp.topic, p.tp.partition)) for p in job.plan.positions)
 
 
-def _send(job: SliceJob, announcement: Announcement) -> None:
-    producer = TransactionalProducer.open(job.settings, job.transactional_id)
+def _send(job: SliceJob, announcement: Announcement, producer: TransactionalProducer) -> None:
+    producer.fence()
     reach(CrashPoint.WRITE_ANNOUNCE)
     records = signed(job.key, encode_announcement(job.plan, announcement))
     producer.send(job.plan.control_topic, job.plan.group_id, records)

@@ -7,6 +7,7 @@ what they did with their input. ``announce`` sends the announcement once.
 import time
 
 from floe.control.announcement import Announcement
+from floe.kafka.transactions import TransactionalProducer
 from floe_job.driver.announce_gate import AnnounceGate
 from floe_job.driver.announcement import announce
 from floe_job.driver.inputs import logs_after_reading, prepare
@@ -26,5 +27,6 @@ def write_slice(job: SliceJob, run_tasks: RunTasks, gate: AnnounceGate | None = 
     begun = time.monotonic()
     inputs = prepare(job)
     outcome = run_rounds(inputs, run_tasks)
+    producer = TransactionalProducer.connecting(job.settings, job.transactional_id)  # while what was written is checked
     checked = check(inputs, outcome, logs_after_reading(inputs.job))
-    return announce(inputs, checked, gate or AnnounceGate(), begun)
+    return announce(inputs, checked, gate or AnnounceGate(), begun, producer)

@@ -111,6 +111,9 @@ class Broker:
         self.has(*wanted.positions)
         return True
 
+    def fence(self) -> None:
+        """No other producer is open here."""
+
     def send(self, _topic: str, _key: str, records: Sequence[Any]) -> None:
         """Take a replay's events."""
         self.done.append("send")
@@ -125,7 +128,7 @@ class Broker:
             monkeypatch.setattr(module, "move_positions", self.move)
             monkeypatch.setattr(module, "control_ends", lambda *_: {0: 3})
         monkeypatch.setattr(run_commit, "TransactionalProducer", SimpleNamespace(open=lambda *_: self))
-        monkeypatch.setattr(run_commit, "fence", lambda *_: self)
+        monkeypatch.setattr(run_commit, "writer_of_positions", lambda *_: self)
         monkeypatch.setattr(dropped_tables, "control_ends", lambda *_: {0: 3})
         monkeypatch.setattr(dropped_tables, "filled_tables", lambda *_: self.filled)
         for module in (slice_commit, connector_ledgers, apply_decisions):

@@ -33,10 +33,14 @@ class Broker:
     found: Mapping[TopicPartition, Position] = field(default_factory=lambda: {TP: position(5)})
     members: bool = False
     done: list[Any] = field(default_factory=list)
+    id: str = ""
 
-    def fence(self, _settings: object, transactional_id: str) -> "Broker":
-        self.done.append(("fence", transactional_id))
+    def connecting(self, _settings: object, transactional_id: str) -> "Broker":
+        self.id = transactional_id
         return self
+
+    def fence(self) -> None:
+        self.done.append(("fence", self.id))
 
     def check_no_members(self, group_id: str) -> None:
         self.done.append(("members", group_id))
@@ -56,7 +60,7 @@ def move(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
     """Move positions at a broker."""
 
     def make(broker: Broker, decide: Callable[..., Move | None]) -> bool:
-        monkeypatch.setattr(module, "TransactionalProducer", SimpleNamespace(open=broker.fence))
+        monkeypatch.setattr(module, "TransactionalProducer", SimpleNamespace(connecting=broker.connecting))
         monkeypatch.setattr(module, "Cluster", SimpleNamespace(of_control=lambda _: broker))
         return move_positions(lake.connector(), None, [TP], decide)  # type: ignore[arg-type]
 

@@ -31,7 +31,7 @@ _SHOWN = 300
 class RestProvider(PlainProvider):
     """PyIceberg's REST catalog, with floe's login and transport, and checks of its answers."""
 
-    modules = ("pyiceberg.catalog.rest",)
+    modules = ("floe.catalogs.providers.rest.catalog",)
     is_committed_by_server = True
 
     def open(self, spec: CatalogSpec) -> Catalog:

@@ -33,7 +33,7 @@ _DRIVERS = {
 class SqlProvider(PlainProvider):
     """A catalog in an SQL database. The client writes metadata files and swaps the row that names the current one."""
 
-    modules = ("pyiceberg.catalog.sql",)
+    modules = ("floe.catalogs.providers.sql.catalog",)
 
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open it. Raises ValueError without an address, or for one of no database; ImportError without its driver."""
