@@ -6,9 +6,10 @@ it: Airflow's box around code covers the lines above and below.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from airflow.sdk import Param
+from airflow.sdk import DAG, Param
 
 from floe.config import Connector, KeyClass
 from floe.config.overrides.run_keys import settable_keys
@@ -30,6 +31,15 @@ PAUSED = (
     "without it this run waits. The commands floe status and floe doctor look without a run."
 )
 KEYS_EXAMPLE = '{"tasks.max": 4}'
+
+
+def give_form(dag: DAG, form: Mapping[str, Param]) -> None:
+    """Give a DAG its params, after its tasks.
+
+    Airflow copies those that a DAG's constructor is given into each task, checks the rules of each copy, which takes longer
+    than all else of the DAG, and stores each. A run has the DAG's own all the same, checked when it is triggered.
+    """
+    dag.params.update(form)
 
 
 def sink_form(connector: Connector) -> dict[str, Param]:

@@ -11,7 +11,7 @@ from floe.config.names import REPLAY_SUFFIX
 from floe.operators import task_context
 from floe.operators.dags import sink_dag
 from floe.operators.dags.assets import alias_of
-from floe.operators.dags.forms import replay_form
+from floe.operators.dags.forms import give_form, replay_form
 from floe.operators.dags.links import dag_link, page_link
 from floe.operators.dags.markdown import readable
 from floe.operators.failures import floe_task
@@ -113,13 +113,13 @@ def replay_dag(connector: Connector) -> DAG:
         on_failure_callback=of_dag(connector.dag.on_failure),
         on_success_callback=of_dag(connector.dag.on_success),
         default_args=sink_dag.default_args(connector.dag),
-        params=replay_form(connector),
         tags=["floe", "replay", *connector.dag.tags],
         doc_md=_doc(connector),
     ) as dag:
         plan = PlanReplayOperator(task_id=task_context.PLAN_TASK, connector=connector)
         # the alias alone: Airflow materializes an asset by its one producer, the connector's DAG
         sink_dag.chain(connector, plan, [alias_of(connector)])
+    give_form(dag, replay_form(connector))
     sink_dag.set_access(dag, connector.dag)
     return dag
 

@@ -16,7 +16,7 @@ from floe.exceptions import Retryable, Terminal
 from floe.operators import task_context
 from floe.operators.commit import CommitOperator, keep_committed
 from floe.operators.dags.assets import outlets_of
-from floe.operators.dags.forms import sink_form
+from floe.operators.dags.forms import give_form, sink_form
 from floe.operators.dags.links import dag_link, page_link
 from floe.operators.dags.markdown import markdown, readable
 from floe.operators.dags.schedule import airflow_schedule, shown_schedule
@@ -106,11 +106,11 @@ def sink_dag(connector: Connector) -> DAG:
         on_success_callback=of_dag(connector.dag.on_success),
         is_paused_upon_creation=connector.dag.is_paused,
         default_args=default_args(connector.dag),
-        params=sink_form(connector),
         tags=["floe", "sink", *connector.dag.tags],
         doc_md=_doc(connector),
     ) as dag:
         chain(connector, PlanOperator(task_id=task_context.PLAN_TASK, connector=connector), outlets_of(connector))
+    give_form(dag, sink_form(connector))
     set_access(dag, connector.dag)
     return dag
 
