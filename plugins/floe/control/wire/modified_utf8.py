@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import struct
+from typing import Final
 
 MAX_TEXT_BYTES = 0xFFFF
 """The maximum length that the two bytes in front of a text can represent."""
 
+_FOUR_BYTES: Final = re.compile(rb"[\xf0-\xff]")
+
 
 def to_modified_utf8(text: str) -> bytes:
     """Return a text as ``DataOutputStream.writeUTF`` writes it: NUL in two bytes, surrogates one by one."""
-    return utf16_units(text).encode("utf-8", "surrogatepass").replace(b"\0", b"\xc0\x80")
+    units = text if text.isascii() else utf16_units(text)
+    return units.encode("utf-8", "surrogatepass").replace(b"\0", b"\xc0\x80")
 
 
 def from_modified_utf8(data: bytes) -> str:
     """Return the text that ``DataInputStream.readUTF`` reads; raises UnicodeError."""
-    if any(byte >= 0xF0 for byte in data):
+    if data.isascii():
+        return data.decode("ascii")
+    if _FOUR_BYTES.search(data):
         message = "a character in four bytes, which Java writes as two surrogates"
         raise UnicodeError(message)
     units = data.replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
