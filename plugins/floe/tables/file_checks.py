@@ -34,6 +34,10 @@ def check_data_files(table: Table, name: str, files: Sequence[DataFile]) -> None
             msg = f"{file.file_path!r} is announced twice for table {name!r}: nothing of it is committed"
             raise AnnouncementVoid(msg)
         seen.add(path)
+    if len(files) < 2:  # a pool takes longer to start than one file to look up
+        for file in files:
+            _check_size(table, file)
+        return
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda file: _check_size(table, file), files))
 
