@@ -47,7 +47,14 @@ def test_all_suites_run_into_their_report(tmp_path: Path) -> None:
         assert "TINY run: for a look only." in done.stdout
 
 
+def has_history() -> bool:
+    commits = {point.commit for point in read_baseline().values()}
+    asked = [subprocess.run(["git", "-C", str(REPOSITORY), "cat-file", "-e", one], check=False) for one in commits]
+    return not any(one.returncode for one in asked)
+
+
 @pytest.mark.full
+@pytest.mark.skipif(not has_history(), reason="the clone lacks the commits of bench/baseline: git fetch --unshallow")
 @pytest.mark.parametrize("shapes", [("backlog", "hundred-tables"), ("avro", "unwrapped", "cold", "idle", "parsing")])
 def test_comparison_with_older_versions_runs_to_its_verdict(tmp_path: Path, shapes: Sequence[str]) -> None:
     done = run(tmp_path, (), "--against", "baseline", "--shapes", *shapes)
