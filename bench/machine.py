@@ -24,11 +24,16 @@ def details() -> dict[str, str]:
         "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "Python": platform.python_version(),
-        "Java": said.splitlines()[0].split('"')[1],
+        "Java": next(line for line in said.splitlines() if "version" in line).split('"')[1],
         **{name: version(name) for name in packages},
         "Kafka": f"{KAFKA} (broker), {CONNECT} (Connect)",
         "Iceberg (Java)": "1.12.0",
     }
+
+
+def text(found: dict[str, str]) -> str:
+    """Return the details in one line."""
+    return ", ".join(f"{name} {value}" for name, value in found.items())
 
 
 def _processor() -> str:

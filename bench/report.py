@@ -3,61 +3,68 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from bench import plots, targets
+from bench import machine, plots, summary, targets
 from bench.measurement import Measurement, Spread
 from bench.size import Size
 from bench.suites import hostile
+from bench.tables import table
 
 BEGIN, END = "<!-- results: made by make bench -->", "<!-- end of results -->"
 
 
 def write(folder: Path) -> None:
-    """Write ``results.md`` and the plots beside ``results.json``."""
+    """Write ``results.md``, ``summary.md`` and the plots beside ``results.json``."""
     results = json.loads((folder / "results.json").read_text())
     found = [Measurement(**fields) for fields in results["measurements"]]
     parts = [
-        _machine(results["machine"], Size(results["size"])),
+        _measured(results),
         _targets(targets.check_targets(found)),
         _side_by_side(found),
         _parts(found),
         _hostile(found),
     ]
     (folder / "results.md").write_text("\n\n".join(part for part in parts if part) + "\n")
+    (folder / "summary.md").write_text(summary.text(found, results))
     plots.draw(found, folder)
 
 
 def publish(folder: Path, docs: Path) -> None:
-    """Put the results into ``internals/benchmarks.md``, between its two marks, and the plots into ``images/bench``."""
-    page = docs / "internals" / "benchmarks.md"
-    before, _, rest = page.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        msg = f"{page} has no marks {BEGIN!r} and {END!r} to put the results between"
-        raise ValueError(msg)
-    results = (folder / "results.md").read_text()
-    page.write_text(f"{before}{BEGIN}\n\n{results}\n{END}{after}")
+    """Put the results into two pages, between the marks of each, and the plots into ``images/bench``.
+
+    ``benchmarks.md`` has what users ask, ``internals/benchmarks.md`` every figure.
+    """
+    pages = {docs / "benchmarks.md": "summary.md", docs / "internals" / "benchmarks.md": "results.md"}
+    texts = {page: _between_marks(page, (folder / name).read_text()) for page, name in pages.items()}
+    for page, text in texts.items():
+        page.write_text(text)
     images = docs / "images" / "bench"
     images.mkdir(parents=True, exist_ok=True)
     for plot in folder.glob("*.svg"):
         (images / plot.name).write_bytes(plot.read_bytes())
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def _between_marks(page: Path, results: str) -> str:
+    before, _, rest = page.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        msg = f"{page} has no marks {BEGIN!r} and {END!r} to put the results between"
+        raise ValueError(msg)
+    return f"{before}{BEGIN}\n\n{results}\n{END}{after}"
 
 
-def _machine(details: dict[str, str], size: Size) -> str:
-    text = ", ".join(f"{name} {value}" for name, value in details.items())
-    return f"{'' if size is Size.FULL else f'{size.value.upper()} run: for a look only. '}Measured on: {text}."
+def _measured(results: dict[str, Any]) -> str:
+    size = Size(results["size"])
+    note = "" if size is Size.FULL else f"{size.value.upper()} run: for a look only. "
+    return f"{note}Measured on {results['date']} by `{results['command']}` on: {machine.text(results['machine'])}."
 
 
 def _targets(checks: Sequence[targets.TargetCheck]) -> str:
     rows = [[one.what, one.wanted, one.text, "yes" if one.holds else "**no**"] for one in checks]
-    return "## What was asked\n\n" + _table(["what", "at least", "measured", "holds"], rows) if rows else ""
+    return "## What was asked\n\n" + table(["what", "at least", "measured", "holds"], rows) if rows else ""
 
 
 def _side_by_side(found: Sequence[Measurement]) -> str:
@@ -82,7 +89,7 @@ def _side_by_side(found: Sequence[Measurement]) -> str:
                 ]
             )
         head = ["system", "seconds", "records", "CPU s per million", "MB, all processes", "MB, a Python worker"]
-        blocks.append(f"### {scenario}: {here[0].records} records, {len(own)} round(s)\n\n{_table(head, rows)}")
+        blocks.append(f"### {scenario}: {here[0].records} records, {len(own)} round(s)\n\n{table(head, rows)}")
     return "## Side by side\n\n" + "\n\n".join(blocks) if blocks else ""
 
 
@@ -98,7 +105,7 @@ def _parts(found: Sequence[Measurement]) -> str:
             message.append(f"{name.removesuffix('_seconds').replace('_', ' ')} {spread.median:.2f}")
         if message:
             rows.append([scenario, system, Spread.of(m.seconds for m in own).text(2), ", ".join(message)])
-    return "## What the figures are made of\n\n" + _table(["scenario", "system", "s", "parts, s"], rows) if rows else ""
+    return "## What the figures are made of\n\n" + table(["scenario", "system", "s", "parts, s"], rows) if rows else ""
 
 
 def _hostile(found: Sequence[Measurement]) -> str:
@@ -118,4 +125,4 @@ def _hostile(found: Sequence[Measurement]) -> str:
             ]
         )
     head = ["records", "rows", "dead letters", "CPU ns per byte", "of an order's", f"≤ {hostile.MAX:g} ×"]
-    return f"## Records made to be dear\n\n{_table(head, rows)}" if rows else ""
+    return f"## Records made to be dear\n\n{table(head, rows)}" if rows else ""

@@ -10,19 +10,23 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import IdentityTransform
 
 from bench.records import TABLES, Shape
+from bench.topics import BATCH
 
 PARTITIONED_BY = "sauce"
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """``layout``: ``one`` table, one that is ``partitioned``, or a ``hundred`` that records name."""
+    """``layout``: ``one`` table, one that is ``partitioned``, or a ``hundred`` that records name. ``batch``: the bytes of the
+    producers' batches.
+    """
 
     name: str
     shape: Shape
     topic: str
     records: int
     layout: str = "one"
+    batch: int = BATCH
 
     @property
     def rows(self) -> int:

@@ -3,60 +3,112 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import psutil
 from pyiceberg.catalog import Catalog, load_catalog
 
+from bench.scenario import Scenario
+from bench.topics import PARTITIONS, batch_bytes, fill
+from bench.usage import Meter
 from bench.visible import Visible
+from stack.exceptions import StartFailed
+from stack.progress import step
 from stack.services.broker import Broker
 from stack.services.rest_catalog import RestCatalog
 from stack.services.schema_registry import SchemaRegistry
-from stack.services.spark_connect import ConnectServer
 from stack.settings import free_port
 
 CATALOG = "bench"
+Server = TypeVar("Server")
+
+
+FULL_BATCHES = 8
+"""From as many batches in a partition on, the last one, which is not full, says nothing about the median."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What is in a topic: the bytes of its values, and the median size of the producers' batches."""
+
+    value_bytes: int
+    batch_bytes: int
 
 
 class Site:
-    """One broker, one Iceberg REST catalog server, files below ``folder``."""
+    """One broker, one Iceberg REST catalog server, files below ``folder``.
 
-    def __init__(self, folder: Path, kafka_port: int, rest_port: int) -> None:
+    ``is_shared``: what a suite keeps up stays up for the others, where figures mean nothing; else each starts its own.
+    """
+
+    def __init__(self, folder: Path, kafka_port: int, rest_port: int, *, is_shared: bool = False) -> None:
         self.folder = folder
+        self.is_shared = is_shared
         self._broker = Broker(folder / "kafka", kafka_port, heap="2g")
         self._rest = RestCatalog(folder, rest_port)
-        self.shared_server: ConnectServer | None = None
-        """A Spark Connect server that suites find up, where figures mean nothing; else each starts one of its own."""
-        self.shared_registry: SchemaRegistry | None = None
+        self._up = ExitStack()
+        self._kept: dict[str, Any] = {}
+        self._filled: dict[str, Filled] = {}
 
     def __enter__(self) -> Site:
-        self._broker.start()
-        try:
+        with ExitStack() as stack:
+            self._broker.start()
+            stack.callback(self._broker.stop)
             self._rest.start()
-        except BaseException:
-            self._broker.stop()
-            raise
+            stack.callback(self._rest.stop)
+            self._up = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._rest.stop()
-        self._broker.stop()
+        self._up.close()
 
     @contextmanager
-    def sharing(self) -> Iterator[None]:
-        """Keep one Spark Connect server and one schema registry up for all suites."""
-        server = ConnectServer(self.folder, free_port(), warm=True)
-        registry = SchemaRegistry(self.folder / "registry", free_port())
-        try:
-            server.start()
+    def keep(self, name: str, start: Callable[[], AbstractContextManager[Server]]) -> Iterator[Server]:
+        """Keep a server up for as long as the caller needs it, or for all suites where they share."""
+        if not self.is_shared:
+            with start() as server:
+                yield server
+            return
+        if name not in self._kept:
+            self._kept[name] = self._up.enter_context(start())
+        yield self._kept[name]
+
+    def fill(self, scenario: Scenario) -> Filled:
+        """Fill the topic of a scenario, unless it is filled, and return what is in it.
+
+        Raises RuntimeError if the batches do not have the size that the scenario is about.
+        """
+        topic = scenario.topic
+        if topic not in self._filled:
+            with step(f"{scenario.records} records of shape {scenario.shape.name!r} in topic {topic!r}"):
+                nbytes = fill(self.bootstrap, topic, scenario.shape, scenario.records, batch=scenario.batch)
+            found = Filled(nbytes, batch_bytes(self._broker.folder / "data", topic))
+            is_many = nbytes > PARTITIONS * FULL_BATCHES * scenario.batch
+            if is_many and not 0.75 * scenario.batch < found.batch_bytes <= scenario.batch:
+                msg = f"half of the batches in {topic!r} have {found.batch_bytes} bytes or less, not {scenario.batch}"
+                raise RuntimeError(msg)
+            self._filled[topic] = found
+        return self._filled[topic]
+
+    @contextmanager
+    def registry(self) -> Iterator[SchemaRegistry]:
+        """Keep a schema registry up."""
+        with self.keep("registry", self._registry) as registry:
+            yield registry
+
+    @contextmanager
+    def _registry(self) -> Iterator[SchemaRegistry]:
+        registry = SchemaRegistry(self.work(f"registry-{self.namespace()}"), free_port())
+        with step("a schema registry"):
             registry.start()
-            self.shared_server, self.shared_registry = server, registry
-            yield
+        try:
+            yield registry
         finally:
             registry.stop()
-            server.stop()
 
     @property
     def bootstrap(self) -> str:
@@ -78,6 +130,19 @@ class Site:
     def visible(self) -> Visible:
         """What readers see."""
         return Visible(self._rest.database)
+
+    @property
+    def broker_process(self) -> psutil.Process:
+        """The broker: it works for every system, and is counted for each. Raises StartFailed if it was not started."""
+        process = self._broker.process
+        if process is None:
+            message = "the broker was not started"
+            raise StartFailed(message)
+        return psutil.Process(process.pid)
+
+    def meter(self, *roots: psutil.Process) -> Meter:
+        """Measure a system's processes, and what works for it: the broker, the catalog's server."""
+        return Meter([self.catalog_process, *roots], self.broker_process)
 
     @property
     def catalog_process(self) -> psutil.Process:

@@ -48,7 +48,7 @@ def _ratios(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
     cpu = [m.cpu_seconds for m in found if (m.scenario, m.system) == (BACKLOG, WARM)]
     sink = [m for m in found if (m.scenario, m.system) == (BACKLOG, SINK)]
     if sink and warm:
-        yield _ratio("last row of the backlog, floe warm vs sink", 5, [m.seconds for m in sink], warm)
+        yield _ratio("last row of the backlog, floe warm vs sink", 6, [m.seconds for m in sink], warm)
         yield _ratio("CPU seconds per row, sink / floe warm", 4, [m.cpu_seconds for m in sink], cpu)
     if sink and cold:
         of_sink = [float(m.more["cold_seconds"]) for m in sink]

@@ -1,86 +1,118 @@
-"""Whether a version is as fast as an older one: medians, ranges and ratios of figures that were measured in turns."""
+"""Whether a version is as fast as an older one, by pairs of measurements that were taken one right after the other.
+
+The ratio of a pair is old / new of what a record cost: above 1, the new version is faster.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from bench.measurement import Measurement, Spread
 
-LEAST_MEAN = 0.97
+LEAST_MEAN: Final = 1.00
+Pair = tuple[Measurement, Measurement]
+"""Of the old version and of the new one, in one round."""
 
 
 @dataclass(frozen=True)
-class Compared:
-    """One figure of a scenario, the more the better: of the ``old`` version and of the ``new`` one."""
+class Limits:
+    """The least medians of the paired ratios of a shape. ``is_aim``: more is asked than not to be slower."""
 
-    scenario: str
-    figure: str
-    old: Spread
-    new: Spread
+    wall: float = 0.95
+    cpu: float = 0.98
+    is_aim: bool = False
+
+    @classmethod
+    def of_factor(cls, most: float) -> Limits:
+        """Ask for seconds that are at most this part of the old version's."""
+        return cls(wall=1 / most, is_aim=True)
+
+
+PLAIN: Final = Limits()
+
+
+@dataclass(frozen=True)
+class ShapeVerdict:
+    """One shape beside a commit."""
+
+    shape: str
+    commit: str
+    pairs: Sequence[Pair]
+    limits: Limits = PLAIN
 
     @property
-    def ratio(self) -> float:
-        """The new median by the old one: above 1, the new version is faster."""
-        return self.new.median / self.old.median
+    def wall(self) -> Spread:
+        """The ratios of wall time."""
+        return self._ratios(_seconds)
+
+    @property
+    def cpu(self) -> Spread:
+        """The ratios of CPU time, of all processes."""
+        return self._ratios(_cpu_seconds)
 
     @property
     def holds(self) -> bool:
-        """Whether the new median is inside the old range, or above it."""
-        return self.new.median >= self.old.least
+        """Whether the medians of both are at least what is asked."""
+        return self.wall.median >= self.limits.wall and self.cpu.median >= self.limits.cpu
 
     def row(self) -> list[str]:
         """Return the cells of a table."""
-        texts = [self.old.text(), self.new.text(), f"{self.ratio:.3f}", "yes" if self.holds else "**no**"]
-        return [self.scenario, self.figure, *texts]
+        cells = [self.shape, self.commit[:8], str(len(self.pairs))]
+        for figure, ratios, least in (
+            (_seconds, self.wall, self.limits.wall),
+            (_cpu_seconds, self.cpu, self.limits.cpu),
+        ):
+            old, new = (statistics.median(figure(pair[i]) * pair[i].records for pair in self.pairs) for i in (0, 1))
+            cells += [f"{old:.2f}", f"{new:.2f}", ratios.text(3), f"{least:.2f}"]
+        return [*cells, "yes" if self.holds else "**no**"]
+
+    def _ratios(self, figure: Callable[[Measurement], float]) -> Spread:
+        return Spread.of(figure(old) / figure(new) for old, new in self.pairs)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """All figures."""
+    """All shapes."""
 
-    compared: Sequence[Compared]
+    shapes: Sequence[ShapeVerdict]
 
     @property
-    def mean(self) -> float:
-        """The geometric mean of all ratios."""
-        return statistics.geometric_mean(one.ratio for one in self.compared)
+    def means(self) -> tuple[float, float]:
+        """The geometric means of the medians, of wall and of CPU time; shapes with an aim of their own do not count."""
+        counted = [one for one in self.shapes if not one.limits.is_aim]
+        if not counted:
+            return 1.0, 1.0
+        wall, cpu = (
+            [ratios.median for ratios in found] for found in zip(*((o.wall, o.cpu) for o in counted), strict=True)
+        )
+        return statistics.geometric_mean(wall), statistics.geometric_mean(cpu)
 
     @property
     def holds(self) -> bool:
-        """Whether each new median is inside or above the old range, and the mean of all ratios is not below 0.97."""
-        return all(one.holds for one in self.compared) and self.mean >= LEAST_MEAN
+        """Whether each shape holds, and neither mean is below 1."""
+        return all(one.holds for one in self.shapes) and min(self.means) >= LEAST_MEAN
 
     def text(self) -> str:
-        """Return a table in Markdown, with the mean and the verdict below it."""
-        head = ["scenario", "records", "old (range)", "new (range)", "new / old", "in or above the old range"]
-        rows = [head, ["---"] * len(head), *(one.row() for one in self.compared)]
+        """Return a table in Markdown, with the means and the verdict below it."""
+        figures = [
+            f"{figure} {what}" for figure in ("wall", "CPU") for what in ("s, old", "s, new", "old / new (range)", "≥")
+        ]
+        head = ["shape", "commit", "rounds", *figures, "holds"]
+        rows = [head, ["---"] * len(head), *(one.row() for one in self.shapes)]
         table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-        mean = f"Geometric mean of new / old: {self.mean:.3f} (at least {LEAST_MEAN})."
-        return f"{table}\n\n{mean} {'Not slower.' if self.holds else '**Slower.**'}\n"
+        wall, cpu = self.means
+        mean = (
+            f"Geometric mean of old / new: {wall:.3f} in wall time, {cpu:.3f} in CPU time (at least {LEAST_MEAN:.2f})."
+        )
+        return f"{table}\n\n{mean} {'It holds.' if self.holds else '**It does not hold.**'}\n"
 
 
-def judge(measured: Mapping[str, Sequence[Measurement]]) -> Verdict:
-    """Compare the measurements of ``old`` and ``new``. Raises ValueError where one has none of a scenario."""
-    scenarios = dict.fromkeys(one.scenario for side in ("old", "new") for one in measured[side])
-    compared = []
-    for scenario in scenarios:
-        old, new = ([m for m in measured[side] if m.scenario == scenario] for side in ("old", "new"))
-        if not old or not new:
-            msg = f"scenario {scenario!r} was measured {len(old)} times for the old version and {len(new)} for the new one"
-            raise ValueError(msg)
-        wall, cpu = (Compared(scenario, name, of(old), of(new)) for name, of in FIGURES.items())
-        compared += [wall, cpu]
-    return Verdict(compared)
+def _seconds(one: Measurement) -> float:
+    return one.seconds / one.records
 
 
-def _per_second(measured: Sequence[Measurement]) -> Spread:
-    return Spread.of(m.records / m.seconds / 1000 for m in measured)
-
-
-def _per_cpu_second(measured: Sequence[Measurement]) -> Spread:
-    return Spread.of(m.records / m.cpu_seconds / 1000 for m in measured)
-
-
-FIGURES = {"thousand a second": _per_second, "thousand a CPU second": _per_cpu_second}
+def _cpu_seconds(one: Measurement) -> float:
+    return one.cpu_seconds / one.records

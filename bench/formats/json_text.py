@@ -77,6 +77,9 @@ _COLUMNS: Final = tuple((name, _KINDS.get(name, kind)) for name, kind in FIELDS)
 """What the table gets for such records by itself: JSON has neither decimals nor times."""
 
 PLAIN: Final = Format("json", None, lambda _: _encode, _plain, fields=_COLUMNS)
+TYPED: Final = Format("typed", None, lambda _: _encode, _plain)
+"""The same JSON for a table whose columns have types that JSON lacks: decimals, times, narrower integers."""
+
 JSON_SCHEMA: Final = Format(
     "json-schema", SchemaText("JSON", json.dumps(SCHEMA)), _framed, _registered, fields=_COLUMNS
 )

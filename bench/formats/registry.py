@@ -7,7 +7,7 @@ from typing import Final
 from bench.formats.avro import AVRO
 from bench.formats.base import Format
 from bench.formats.envelope import ENVELOPE
-from bench.formats.json_text import JSON_SCHEMA, PLAIN
+from bench.formats.json_text import JSON_SCHEMA, PLAIN, TYPED
 from bench.formats.protobuf import PROTOBUF
 
-FORMATS: Final[dict[str, Format]] = {one.name: one for one in (AVRO, PROTOBUF, ENVELOPE, PLAIN, JSON_SCHEMA)}
+FORMATS: Final[dict[str, Format]] = {one.name: one for one in (AVRO, PROTOBUF, ENVELOPE, PLAIN, TYPED, JSON_SCHEMA)}

@@ -26,10 +26,13 @@ class Wanted:
 
 
 WANTED = (
-    Wanted("avro", wall=5, cpu=5, floor=0.8),
-    Wanted("protobuf", wall=5, cpu=5, sink="avro"),
+    Wanted("avro", wall=6, cpu=5, floor=0.8),
+    Wanted("protobuf", wall=6, cpu=5, sink="avro"),
     Wanted("envelope", wall=8),
-    Wanted("untidy", floor=0.8),
+    Wanted("untidy", wall=6, floor=0.8),
+    Wanted("typed", wall=6),
+    Wanted("partitioned", wall=6),
+    Wanted("hundred tables", wall=6),
     Wanted("nested", wall=6),
     Wanted("wide", wall=4.2),
 )

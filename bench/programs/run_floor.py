@@ -1,13 +1,14 @@
-"""The speed of one part alone: one step, for one partition, in one process.
+"""The speed of each part alone, for one partition: consume, decode, encode, each in a fork that has done nothing else.
 
-Usage: ``run_floor.py STEP BOOTSTRAP TOPIC PARTITION SHAPE FOLDER``, STEP one of consume, decode, encode. Prints ``ready``
-when it has what the step needs, starts at a line on its standard input, prints one JSON line.
+Usage: ``run_floor.py BOOTSTRAP TOPIC PARTITION SHAPE FOLDER``. Prints ``ready``; then for each part ``ready`` when it has
+what the part needs, starts it at a line on its standard input, prints one JSON line.
 """
 
 import json
+import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ from floe_job.source.native.consumer import Consumer
 from floe_job.source.range_progress import POLL_RECORDS, POLL_SECONDS
 from floe_job.source.values import Lines, Values
 
+STEPS = ("consume", "decode", "encode")
 FIRST_TABLES, DICTIONARY_BYTES = 20, 2 * 1024 * 1024
 """Tables from which the columns with dictionaries, and the limits of these, are determined as in floe."""
 
@@ -115,9 +117,23 @@ def timed() -> Iterator[Count]:
     print(json.dumps({"records": count.records, **took}), flush=True)
 
 
-def main(argv: list[str]) -> None:
+def each_step(work: Callable[[str], None]) -> None:
+    """Do each step in a fork."""
+    print("ready", flush=True)
+    for step in STEPS:
+        pid = os.fork()
+        if pid == 0:
+            with tuned_memory():
+                work(step)
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        if status:
+            sys.exit(f"{step} failed")
+
+
+def main(step: str) -> None:
     """Do one step, timed."""
-    step, bootstrap, topic, partition, name, folder = argv[1:]
+    bootstrap, topic, partition, name, folder = sys.argv[1:]
     shape: Shape = getattr(bench.records, name.upper())
     columns = schema_to_pyarrow(shape.schema, include_field_ids=False)
     schema = pa.schema([field.with_type(plain(field.type)) for field in columns])
@@ -133,5 +149,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    with tuned_memory():
-        main(sys.argv)
+    each_step(main)

@@ -1,6 +1,6 @@
-"""The speed of one part alone, for a format with schemas: one step, for one partition, in one process.
+"""The speed of each part alone, for a format with schemas, for one partition.
 
-Usage: ``run_format_floor.py STEP BOOTSTRAP TOPIC PARTITION FORMAT REGISTRY FOLDER``, as ``run_floor.py``.
+Usage: ``run_format_floor.py BOOTSTRAP TOPIC PARTITION FORMAT REGISTRY FOLDER``, as ``run_floor.py``.
 """
 
 import sys
@@ -11,10 +11,9 @@ import pyarrow as pa
 from bench.formats.base import schemas_of
 from bench.formats.encoded_orders import orders_in
 from bench.formats.registry import FORMATS
-from bench.programs.run_floor import batches, timed, write
+from bench.programs.run_floor import batches, each_step, timed, write
 from bench.records import Shape
 from floe_job.convert.typed.base import TypedDecoder
-from floe_job.memory_tuning import tuned_memory
 from floe_job.source.values import Values
 
 
@@ -25,9 +24,9 @@ def decode(batches: Sequence[Values], decoder: TypedDecoder) -> Iterator[pa.Tabl
         yield pa.table(part.column.flatten(), schema=pa.schema(list(part.column.type)))
 
 
-def main(argv: list[str]) -> None:
+def main(step: str) -> None:
     """Do one step, timed."""
-    step, bootstrap, topic, partition, format_, registry, folder = argv[1:]
+    bootstrap, topic, partition, format_, registry, folder = sys.argv[1:]
     shape: Shape = orders_in(format_)
     make = FORMATS[format_].decoder
     assert make is not None
@@ -45,5 +44,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    with tuned_memory():
-        main(sys.argv)
+    each_step(main)

@@ -6,7 +6,7 @@ The floor here is: consume, floe's decoder of the format, Parquet, in plain proc
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 from bench.formats.encoded_orders import orders_in
 from bench.formats.registry import FORMATS
@@ -17,18 +17,13 @@ from bench.size import Size
 from bench.suites.side_by_side import compare
 from bench.systems.floe import Floe
 from bench.systems.format_floor import FormatFloor
-from bench.systems.sink import Sink
+from bench.systems.sink import CONVERTERS, Sink
 from bench.systems.system import System
-from stack.progress import step
-from stack.services.schema_registry import SchemaRegistry
-from stack.settings import free_port
 
 NAMES = ("avro", "protobuf", "envelope")
 RECORDS = (2_000_000, 100_000, 2_000)
-LARGE = {"envelope": 4}
+LARGE = {"envelope": 8}
 """Formats whose records are larger, by how much: there are as many fewer."""
-
-CONVERTERS = ("io.apicurio:apicurio-registry-utils-converter:2.6.13.Final", "org.apache.avro:avro:1.12.1")
 
 
 def measure(site: Site, rounds: int, size: Size, name: str) -> Iterator[Measurement]:
@@ -36,25 +31,10 @@ def measure(site: Site, rounds: int, size: Size, name: str) -> Iterator[Measurem
     sinks = [Sink(site, converters=CONVERTERS)] if FORMATS[name].has_sink else []
     systems: list[System] = [*sinks, Floe(site, is_warm=True), FormatFloor(site)]
     with ExitStack() as stack:
-        registry = stack.enter_context(registry_of(site, name))
+        registry = stack.enter_context(site.registry())
         for system in systems:
             stack.enter_context(system.warm())
         shape = orders_in(name, FORMATS[name].register(registry.url))
         records = size.of(*RECORDS) // LARGE.get(name, 1)
         scenario = FormatScenario(name, shape, f"orders-{name}", records, format=name, registry=registry.url)
         yield from compare(site, systems, scenario, rounds)
-
-
-@contextmanager
-def registry_of(site: Site, name: str) -> Iterator[SchemaRegistry]:
-    """Keep a registry up for one suite."""
-    if site.shared_registry is not None:
-        yield site.shared_registry
-        return
-    registry = SchemaRegistry(site.folder / f"registry-{name}", free_port())
-    with step("a schema registry"):
-        registry.start()
-    try:
-        yield registry
-    finally:
-        registry.stop()

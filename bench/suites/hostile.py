@@ -19,7 +19,7 @@ from stack.progress import step
 
 NAME, SYSTEM = "hostile: ", "floe, a task"
 MAX = 10.0
-RECORDS_AND_TURNS = ((20_000, 5), (5_000, 3), (200, 1))
+RECORDS_AND_TURNS = ((20_000, 3), (5_000, 3), (200, 1))
 ORDERS = HostileShape("orders", pizza)
 
 

@@ -11,9 +11,7 @@ from bench.formats.scenario import FormatScenario
 from bench.measurement import Measurement
 from bench.site import Site
 from bench.size import Size
-from bench.suites.formats import registry_of
 from bench.systems.floe import Floe
-from bench.topics import fill
 from stack.progress import step
 
 NAMES = ("json", "json-schema")
@@ -25,14 +23,13 @@ def measure(site: Site, rounds: int, size: Size) -> Iterator[Measurement]:
     records = size.of(*RECORDS)
     floe = Floe(site, is_warm=True)
     with ExitStack() as stack:
-        registry = stack.enter_context(registry_of(site, "json-schema"))
+        registry = stack.enter_context(site.registry())
         stack.enter_context(floe.warm())
         scenarios = []
         for name in NAMES:
             shape = orders_in(name, FORMATS[name].register(registry.url))
             scenarios.append(FormatScenario(name, shape, f"orders-{name}", records, format=name, registry=registry.url))
-            with step(f"{records} records of shape {name!r}"):
-                fill(site.bootstrap, scenarios[-1].topic, shape, records)
+            site.fill(scenarios[-1])
         for number in range(rounds):
             for scenario in scenarios:
                 with step(f"{scenario.name}, round {number + 1}: {floe.name}"):

@@ -13,8 +13,7 @@ from bench.records import PIZZA
 from bench.scenario import Scenario
 from bench.site import Site
 from bench.size import Size
-from bench.systems.floe import Floe
-from bench.topics import fill
+from bench.systems.floe import FIRST, Floe
 from stack.progress import step
 
 NAME = "size"
@@ -26,13 +25,12 @@ def measure(site: Site, rounds: int, size: Size) -> Iterator[Measurement]:
     """Run floe warm over 1, 2, 4 and 8 million records of one topic, in alternation."""
     larger = size.of([1_000_000, 2_000_000, 4_000_000, 8_000_000], [500_000, 1_000_000], [FEW + 2_000])
     sizes = [FEW, *larger]
-    with step(f"{sizes[-1]} records in topic 'sizes'"):
-        fill(site.bootstrap, "sizes", PIZZA, sizes[-1])
+    whole = Scenario(NAME, PIZZA, "sizes", sizes[-1] + FIRST)
+    site.fill(whole)
     floe = Floe(site, is_warm=True)
     with floe.warm():
         for number in range(rounds):
             for records in sizes:
                 with step(f"{records} records, round {number + 1}"):
-                    scenario = Scenario(f"{NAME} {records}", PIZZA, "sizes", sizes[-1])
-                    found = floe.measure(scenario, number, records)
-                yield replace(found, records=records)
+                    found = floe.measure(replace(whole, name=f"{NAME} {records}"), number, records)
+                yield found

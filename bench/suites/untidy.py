@@ -1,5 +1,6 @@
-"""JSON as hand-written producers send it, beside its floor: keys in three orders, a third of the optional fields missing,
-escapes, text that is not ASCII, 300 bytes.
+"""JSON as hand-written producers send it, beside the sink and its floor.
+
+Keys in three orders, a third of the optional fields missing, escapes, text that is not ASCII, 300 bytes.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from bench.size import Size
 from bench.suites.side_by_side import compare
 from bench.systems.floe import Floe
 from bench.systems.floor import Floor
+from bench.systems.sink import Sink
 
 NAME = "untidy"
 RECORDS = (2_000_000, 100_000, 2_000)
 
 
 def measure(site: Site, rounds: int, size: Size) -> Iterator[Measurement]:
-    """Measure floe warm and the floor, in turns."""
+    """Measure the sink, floe warm and the floor, in turns."""
     floe = Floe(site, is_warm=True)
     with floe.warm():
         scenario = Scenario(NAME, UNTIDY, NAME, size.of(*RECORDS))
-        yield from compare(site, [floe, Floor(site)], scenario, rounds)
+        yield from compare(site, [Sink(site), floe, Floor(site)], scenario, rounds)

@@ -22,7 +22,7 @@ class FormatFloor(Floor):
         """Those with a format whose decoder is known."""
         return isinstance(scenario, FormatScenario) and FORMATS[scenario.format].decoder is not None
 
-    def _command(self, step: str, scenario: Scenario, partition: int, folder: Path) -> list[str]:
+    def _command(self, scenario: Scenario, partition: int, folder: Path) -> list[str]:
         assert isinstance(scenario, FormatScenario)
         where = [self.site.bootstrap, scenario.topic, str(partition)]
-        return [str(PROGRAM), step, *where, scenario.format, scenario.registry, str(folder)]
+        return [str(PROGRAM), *where, scenario.format, scenario.registry, str(folder)]

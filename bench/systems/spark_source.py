@@ -19,7 +19,6 @@ from bench.records import PIZZA, Shape
 from bench.scenario import Scenario
 from bench.site import Site
 from bench.topics import fill
-from bench.usage import Meter
 from stack import jars
 from stack.settings import REPOSITORY
 
@@ -33,6 +32,7 @@ KAFKA = (
     "org.apache.commons:commons-pool2:2.12.1",
 )
 WARM_UP = "warm-up"
+WARM_UP_RECORDS = 20_000
 
 
 @dataclass
@@ -67,8 +67,9 @@ class SparkSource:
         try:
             self._expect("ready")
             topic = f"{WARM_UP}-{self.how}"
-            fill(self.site.bootstrap, topic, PIZZA, 20_000)
-            self.measure(Scenario(WARM_UP, PIZZA, topic, 20_000), 0)
+            if not self.site.is_shared:
+                fill(self.site.bootstrap, topic, PIZZA, WARM_UP_RECORDS)
+                self.measure(Scenario(WARM_UP, PIZZA, topic, WARM_UP_RECORDS), 0)
             yield
         finally:
             assert self._session.stdin is not None
@@ -96,7 +97,7 @@ class SparkSource:
             "checkpoint": str(self.site.work(namespace) / "checkpoint"),
             "how": self.how,
         }
-        with Meter([self.site.catalog_process, psutil.Process(self._session.pid)]) as meter:
+        with self.site.meter(psutil.Process(self._session.pid)) as meter:
             began = time.perf_counter()
             self._session.stdin.write(json.dumps(job) + "\n")
             self._session.stdin.flush()
@@ -108,8 +109,15 @@ class SparkSource:
             msg = f"{self.name} wrote {found} rows of {scenario.records}"
             raise RuntimeError(msg)
         return Measurement(
-            scenario.name, self.name, number, found, seconds, usage.cpu_seconds, usage.resident_mb
-        )  # fmt: skip
+            scenario.name,
+            self.name,
+            number,
+            found,
+            seconds,
+            usage.cpu_seconds,
+            usage.resident_mb,
+            more=dict(usage.parts),
+        )
 
     def _expect(self, start: str) -> None:
         assert self._session is not None and self._session.stdout is not None
@@ -129,7 +137,7 @@ def _type(kind: object) -> str:
         return f"struct<{', '.join(_field(f) for f in kind.fields)}>"
     if isinstance(kind, ListType):
         return f"array<{_type(kind.element_type)}>"
-    return {"long": "bigint"}.get(str(kind), str(kind))
+    return {"long": "bigint", "timestamptz": "timestamp"}.get(str(kind), str(kind))
 
 
 def _field(one: NestedField) -> str:

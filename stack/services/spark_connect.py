@@ -24,11 +24,14 @@ class ConnectServer:
     """Starts and stops a server at ``127.0.0.1:port``.
 
     ``warm``: its Python workers are forked from floe's daemon, installed as deploy/spark/Dockerfile does. ``token``: what its
-    clients have to send; without one it serves everybody on this machine.
+    clients have to send; without one it serves everybody on this machine. ``tree``: whose daemon it is.
     """
 
-    def __init__(self, folder: Path, port: int, *, warm: bool = False, token: str = "") -> None:
+    def __init__(
+        self, folder: Path, port: int, *, warm: bool = False, token: str = "", tree: Path = REPOSITORY
+    ) -> None:
         self.port = port
+        self._tree = tree
         self._token = token
         self._warm = warm
         self._log = folder / f"connect-{port}.log"
@@ -90,7 +93,10 @@ class ConnectServer:
     def _lay_down_daemon(self) -> Path:
         folder = self._folder / "daemon"
         folder.mkdir(exist_ok=True)
-        shutil.copy(REPOSITORY / "spark_jobs" / "floe_job" / "runtime" / "worker_daemon.py", folder / f"{DAEMON}.py")
+        job = self._tree / "spark_jobs" / "floe_job"
+        # the first versions of floe had it elsewhere
+        places = (job / "runtime" / "worker_daemon.py", job / "daemon.py")
+        shutil.copy(next(place for place in places if place.exists()), folder / f"{DAEMON}.py")
         return folder
 
     def _listens(self) -> bool:

@@ -1,90 +1,71 @@
-"""The verdict about a version beside an older one, from medians, ranges and the mean of ratios."""
+"""The verdict about a version beside an older one, from paired ratios, their medians, and the means of these."""
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
-from bench.measurement import Measurement, Spread
-from bench.suites import versions
-from bench.verdict import Compared, Verdict, judge
-from stack.exceptions import StackError
-from stack.settings import REPOSITORY
+from bench.measurement import Measurement
+from bench.verdict import PLAIN, Limits, Pair, ShapeVerdict, Verdict
 
 
-def measured(seconds: Sequence[float], scenario: str = "backlog", cpu: float = 2.0) -> list[Measurement]:
-    return [Measurement(scenario, "floe warm", i, 1_000_000, s, cpu) for i, s in enumerate(seconds)]
+def pair(wall: float, cpu: float = 1.0, records: int = 1_000_000) -> Pair:
+    """Return a pair in which the old version took so many times the seconds of the new one."""
+    old, new = (
+        Measurement("backlog", "floe warm", 0, records, s, c) for s, c in ((2 * wall, 4 * cpu), (2.0, 4.0))
+    )  # fmt: skip
+    return old, new
 
 
-def compared(old: Sequence[float], new: Sequence[float]) -> Compared:
-    return Compared("backlog", "thousand a second", Spread.of(old), Spread.of(new))
+def shape(pairs: Sequence[Pair], limits: Limits = PLAIN, name: str = "backlog") -> ShapeVerdict:
+    return ShapeVerdict(name, "0123456789abcdef", pairs, limits)
 
 
 @pytest.mark.parametrize(
-    ("new", "holds"),
-    [((98, 99, 100), True), ((97, 98, 300), True), ((400, 400, 400), True), ((97.9, 97.9, 300), False)],
-    ids=["inside", "at the lower end", "above", "below"],
+    ("wall", "cpu", "holds"),
+    [(0.95, 0.98, True), (0.949, 1.5, False), (1.5, 0.979, False), (1.2, 1.2, True)],
+    ids=["at both limits", "slower", "more CPU", "faster"],
 )
-def test_a_new_median_is_inside_or_above_the_range(new: Sequence[float], holds: bool) -> None:
-    assert compared((98, 101, 104), new).holds is holds
+def test_the_median_of_paired_ratios_is_judged(wall: float, cpu: float, *, holds: bool) -> None:
+    pairs = [pair(0.1, 0.1), pair(wall, cpu), pair(9.0, 9.0)]
+    assert shape(pairs).holds is holds
 
 
-def test_a_ratio_is_that_of_medians() -> None:
-    assert compared((1, 100, 1000), (5, 50, 5000)).ratio == 0.5
+def test_ratios_are_paired_before_their_median_is_taken() -> None:
+    loaded = [(one[0], two[1]) for one, two in zip([pair(1.0), pair(3.0), pair(5.0)], [pair(1.0)] * 3, strict=True)]
+    assert shape(loaded).wall.median == pytest.approx(3.0)
+    assert shape(loaded).wall.text(2) == "3.00 (1.00–5.00)"
 
 
-def test_a_mean_below_the_least_fails_inside_all_ranges() -> None:
-    wide = compared((50, 100, 150), (96, 96, 96))
-    assert wide.holds
-    assert not Verdict([wide]).holds
-    assert Verdict([compared((50, 100, 150), (97, 97, 97))]).holds
+def test_ratios_are_of_what_a_record_costs() -> None:
+    (old, _), (_, new) = pair(1.0, records=1_000_000), pair(1.0, records=2_000_000)
+    assert shape([(old, new)]).wall.median == pytest.approx(2.0)
 
 
-def test_a_mean_is_geometric() -> None:
-    verdict = Verdict([compared((100,), (200,)), compared((1, 100), (25.25, 25.25))])
-    assert verdict.mean == pytest.approx(1.0)
-    assert verdict.holds
+@pytest.mark.parametrize(("other", "holds"), [(1.0417, True), (1.03, False)])
+def test_both_means_are_geometric_and_at_least_one(other: float, *, holds: bool) -> None:
+    verdict = Verdict([shape([pair(0.96, 1.0)]), shape([pair(other, 1.0)], name="nested")])
+    assert all(one.holds for one in verdict.shapes)
+    assert verdict.means[0] == pytest.approx((0.96 * other) ** 0.5)
+    assert verdict.holds is holds
 
 
-def test_one_median_below_its_range_fails_whatever_the_mean() -> None:
-    verdict = Verdict([compared((100,), (300,)), compared((100,), (99,))])
-    assert verdict.mean > 1
+def test_one_shape_that_misses_fails_whatever_the_mean() -> None:
+    verdict = Verdict([shape([pair(3.0, 3.0)]), shape([pair(0.9)], name="nested")])
+    assert verdict.means[0] > 1
     assert not verdict.holds
-    assert "**Slower.**" in verdict.text()
-    assert "| backlog | thousand a second | 100.0 (100.0–100.0) | 99.0 (99.0–99.0) | 0.990 | **no** |" in verdict.text()
+    assert "**It does not hold.**" in verdict.text()
+    wall, cpu = "1.80 | 2.00 | 0.900 (0.900–0.900) | 0.95", "4.00 | 4.00 | 1.000 (1.000–1.000) | 0.98"
+    assert f"| nested | 01234567 | 1 | {wall} | {cpu} | **no** |" in verdict.text()
 
 
-def test_wall_and_cpu_time_are_judged_by_scenario() -> None:
-    old = measured((2.0, 4.0, 2.5)) + measured((1.0,), "nested", cpu=5.0)
-    new = measured((2.0, 2.0, 2.0)) + measured((1.0,), "nested", cpu=4.0)
-    verdict = judge({"old": old, "new": new})
-    assert [(c.scenario, c.figure, c.ratio) for c in verdict.compared] == [
-        ("backlog", "thousand a second", 1.25),
-        ("backlog", "thousand a CPU second", 1.0),
-        ("nested", "thousand a second", 1.0),
-        ("nested", "thousand a CPU second", 1.25),
-    ]
+def test_a_shape_with_an_aim_has_to_reach_it_and_counts_for_no_mean() -> None:
+    aim = Limits.of_factor(0.85)
+    assert not shape([pair(1.17)], aim).holds
+    reached = shape([pair(1.18)], aim, "cold")
+    assert reached.holds
+    verdict = Verdict([reached, shape([pair(1.0)])])
+    assert verdict.means == pytest.approx((1.0, 1.0))
     assert verdict.holds
-    assert "Not slower." in verdict.text()
-
-
-def test_a_scenario_of_one_version_only_is_an_error() -> None:
-    with pytest.raises(ValueError, match="'nested' was measured 0 times for the old version and 1"):
-        judge({"old": measured((1.0,)), "new": measured((1.0,)) + measured((1.0,), "nested")})
-
-
-@pytest.mark.skipif(not (REPOSITORY / ".git").exists(), reason="the tree is no git checkout")
-def test_a_commit_is_exported_as_it_is_in_git(tmp_path: Path) -> None:
-    tree = versions.export("HEAD", tmp_path / "old")
-    shown = subprocess.run(["git", "-C", str(REPOSITORY), "show", "HEAD:Makefile"], capture_output=True, check=True)
-    assert (tree / "Makefile").read_bytes() == shown.stdout
-    assert not (tree / ".git").exists()
-
-
-def test_an_unknown_commit_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(StackError, match="no version 'nothing-like-it' to compare with"):
-        versions.export("nothing-like-it", tmp_path / "old")
-    assert not (tmp_path / "old").exists()
+    assert Verdict([reached]).holds

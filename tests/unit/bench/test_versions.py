@@ -1,55 +1,164 @@
-"""Two versions are measured in alternation, each by a process of its own, driven over its input and output."""
+"""Versions are measured in pairs, each beside its fixed point, and what was measured is written as it is found."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from bench.records import PIZZA
-from bench.scenario import Scenario
-from bench.suites import versions
+from bench.measurement import Measurement
+from bench.size import Size
+from bench.versions import compare
+from bench.versions.baseline import read_baseline
+from bench.versions.compare import export, fixed_points
+from bench.versions.shapes import SHAPES
+from stack.exceptions import StackError
+from stack.settings import REPOSITORY
 
-SERVES = """
-import json, sys
-print("ready", flush=True)
-for number, line in enumerate(sys.stdin):
-    asked = json.loads(line)
-    if asked["name"] == "broken":
-        print("no rows are visible", file=sys.stderr)
-        sys.exit(1)
-    fields = dict(scenario=asked["name"], system=asked["shape"], round=number, records=asked["records"])
-    fields |= dict(seconds=1.0, cpu_seconds=2.0)
-    print(json.dumps(fields), flush=True)
-"""
+of_a_clone = pytest.mark.skipif(not (REPOSITORY / ".git").exists(), reason="the tree is no git checkout")
 
 
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    program = tmp_path / "serve.py"
-    program.write_text(SERVES)
-    monkeypatch.setattr(versions, "PROGRAM", program)
-    monkeypatch.setattr(versions, "fill", lambda *_: None)
-    visible = SimpleNamespace(database=tmp_path / "db")
-    process = SimpleNamespace(pid=1)
-    return SimpleNamespace(folder=tmp_path, bootstrap="b:1", catalog_props={}, visible=visible, catalog_process=process)
+class Clock:
+    """Both sides, measured by a made-up clock: the old version's seconds of each round."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, old: Sequence[float]) -> None:
+        self.asked: list[tuple[str, int]] = []
+        self._old = old
+        monkeypatch.setattr(compare, "Site", lambda *_, **__: _Entered(SimpleNamespace()))
+        monkeypatch.setattr(compare, "Side", lambda _, name, __: _Entered(SimpleNamespace(name=name)))
+        monkeypatch.setattr(compare, "export", lambda commit, folder: folder)
+        monkeypatch.setattr(compare.Inputs, "prepare", lambda *_: self.measure)
+        monkeypatch.setattr(compare.shutil, "rmtree", lambda _: None)
+
+    def measure(self, side: Any, number: int) -> Measurement:
+        self.asked.append((side.name, number))
+        seconds = self._old[number] if side.name == "old" else 1.0
+        return Measurement("s", "floe warm", number, 1_000_000, seconds, 1.0)
 
 
-def test_versions_are_measured_in_turns_after_one_run_each(site: Any, tmp_path: Path) -> None:
-    with versions._serving(site, "old", tmp_path) as old, versions._serving(site, "new", tmp_path) as new:
-        sides = {"old": old, "new": new}
-        found = list(versions._rounds(site, sides, Scenario("backlog", PIZZA, "pizza", 7), 2))
-    assert [(name, one.round) for name, one in found] == [("old", 1), ("new", 1), ("new", 2), ("old", 2)]
-    assert {(one.scenario, one.system, one.records) for _, one in found} == {("backlog", "pizza", 7)}
-    assert [old.process.returncode, new.process.returncode] == [0, 0]
+class _Entered:
+    def __init__(self, entered: Any) -> None:
+        self._entered = entered
+
+    def __enter__(self) -> Any:
+        return self._entered
+
+    def __exit__(self, *_: object) -> None:
+        """There is nothing to end."""
 
 
-def test_a_version_that_fails_says_why(site: Any, tmp_path: Path) -> None:
-    with (
-        pytest.raises(RuntimeError, match="no rows are visible"),
-        versions._serving(site, "old", tmp_path) as old,
-    ):
-        old.measure(Scenario("broken", PIZZA, "pizza", 7))
-    assert old.process.returncode == 1
+def test_pairs_take_turns_after_a_run_of_each_that_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    clock = Clock(monkeypatch, [1.2] * 9)
+    assert compare.compare(tmp_path, "baseline", tmp_path, Size.FULL, 3, ["backlog"])
+    assert clock.asked == [
+        *(("old", 0), ("new", 0)),
+        *(("old", 0), ("new", 0), ("new", 1), ("old", 1), ("old", 2), ("new", 2)),
+    ]
+
+
+@pytest.mark.parametrize(("late", "holds"), [(1.1, True), (0.9, False)])
+def test_a_shape_that_misses_is_measured_three_times_as_often(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, late: float, *, holds: bool
+) -> None:
+    clock = Clock(monkeypatch, [0.9] * 3 + [late] * 6)
+    assert compare.compare(tmp_path, "baseline", tmp_path, Size.FULL, 3, ["backlog"]) is holds
+    assert len(clock.asked) == 2 + 2 * 9
+
+
+def test_what_was_measured_is_written_after_each_shape(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clock = Clock(monkeypatch, [1.0] * 9)
+    done = []
+
+    def fails_at_the_second(_: object, shape: str) -> Any:
+        done.append(shape)
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        return clock.measure
+
+    monkeypatch.setattr(compare.Inputs, "prepare", fails_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        compare.compare(tmp_path, "baseline", tmp_path, Size.FULL, None, ["backlog", "nested"])
+    found = json.loads((tmp_path / "versions.json").read_text())["shapes"]
+    assert list(found) == ["backlog"]
+    assert len(found["backlog"]["pairs"]) == 9
+    assert "| backlog |" in (tmp_path / "versions.md").read_text()
+
+
+def test_a_version_that_cannot_do_a_shape_is_an_error_that_names_both(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    clock = Clock(monkeypatch, [])
+
+    def fails(*_: object) -> Measurement:
+        message = "it ended early"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(clock, "measure", fails)
+    commit = read_baseline()["avro"].commit
+    with pytest.raises(StackError, match=f"avro, beside {commit}: it ended early.*SHAPES="):
+        compare.compare(tmp_path, "baseline", tmp_path, Size.FULL, None, ["avro"])
+
+
+def test_each_shape_has_a_fixed_point_and_each_fixed_point_a_shape() -> None:
+    assert set(read_baseline()) == set(SHAPES)
+
+
+@pytest.mark.parametrize("line", ["nested", "nested 0381cd1", "nested HEAD", "nested 0381cd1f x", "backlog 0381cd1f"])
+def test_a_line_that_is_no_fixed_point_is_an_error(tmp_path: Path, line: str) -> None:
+    table = tmp_path / "baseline"
+    table.write_text(f"# a comment\n\nbacklog 0381cd1f\n{line}\n")
+    with pytest.raises(StackError, match="line 4: "):
+        read_baseline(table)
+
+
+def test_a_factor_is_the_least_ratio_of_wall_time(tmp_path: Path) -> None:
+    table = tmp_path / "baseline"
+    table.write_text("cold 211a3cba 0.8 # by spark-submit\nnested 0381cd1f\n")
+    cold, nested = read_baseline(table).values()
+    assert (cold.limits.wall, cold.limits.is_aim) == (1.25, True)
+    assert (nested.limits.wall, nested.limits.cpu, nested.limits.is_aim) == (0.95, 0.98, False)
+
+
+@of_a_clone
+def test_a_commit_is_compared_in_the_shapes_that_are_not_newer(monkeypatch: pytest.MonkeyPatch) -> None:
+    baseline = read_baseline()
+    monkeypatch.setattr(compare, "_is_ancestor", lambda commit, _: commit == baseline["backlog"].commit)
+    found = fixed_points("HEAD", ())
+    assert "backlog" in found
+    assert "avro" not in found
+    assert {point.commit for point in found.values()} == {"HEAD"}
+    assert list(fixed_points("HEAD", ["avro"])) == ["avro"]
+    monkeypatch.setattr(compare, "_is_ancestor", lambda *_: False)
+    with pytest.raises(StackError, match="HEAD is older than the fixed points"):
+        fixed_points("HEAD", ())
+
+
+@of_a_clone
+def test_a_commit_is_exported_as_it_is_in_git(tmp_path: Path) -> None:
+    tree = export("HEAD", tmp_path / "old")
+    shown = subprocess.run(["git", "-C", str(REPOSITORY), "show", "HEAD:Makefile"], capture_output=True, check=True)
+    assert (tree / "Makefile").read_bytes() == shown.stdout
+    assert not (tree / ".git").exists()
+
+
+def test_an_unknown_commit_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(StackError, match="no version 'nothing-like-it' to compare with"):
+        export("nothing-like-it", tmp_path / "old")
+    assert not (tmp_path / "old").exists()
+
+
+@of_a_clone
+def test_a_clone_without_its_history_is_told_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clone = tmp_path / "clone"
+    url = REPOSITORY.absolute().as_uri()
+    subprocess.run(["git", "clone", "-q", "--depth=1", "--no-checkout", url, str(clone)], check=True)
+    monkeypatch.setattr(compare, "REPOSITORY", clone)
+    with pytest.raises(StackError, match="git fetch --unshallow"):
+        export(read_baseline()["backlog"].commit, tmp_path / "old")
