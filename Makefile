@@ -85,7 +85,7 @@ faults: setup-dev ## run the whole matrix of faults, each checked by the oracle 
 soak: setup-dev ## random faults for MINUTES (10), in parts of 20 that go on after an interruption, replayable by SEED, on topics of FORMAT (json, avro), then the oracle's report
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m tests.faults.soak $(if $(filter avro,$(FORMAT)),--avro) $(or $(MINUTES),10) $(SEED)
 
-bench: setup-dev ## measure floe beside the sink, Spark's own source and the floor (45 minutes; QUICK=1: 12; TINY=1: does it run?; SUITES=…; PUBLISH=1); AGAINST=baseline or commit: is floe as fast as then? (40 minutes; SHAPES="backlog nested", ROUNDS=9)
+bench: setup-dev ## measure floe beside the sink, Spark's own source and the floor (45 minutes; QUICK=1: 12; TINY=1: does it run?; SUITES=…; PUBLISH=1); AGAINST=baseline or commit: is floe as fast as then? (30 minutes; SHAPES="backlog nested", ROUNDS=9)
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m bench $(if $(QUICK),--size quick) $(if $(TINY),--size tiny) $(if $(PUBLISH),--publish) $(if $(AGAINST),--against $(AGAINST)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(SUITES) $(if $(SHAPES),--shapes $(SHAPES))
 
 lint: setup-dev ## check style
