@@ -130,6 +130,11 @@ class Consumer:
         if code:
             raise _exception(code)
 
+    def take_sizes(self, sizes: Mapping[str, Any]) -> bool:
+        """Change the sizes of answers from the next request on; return whether the client can."""
+        _set(librdkafka.conf_of(self._handle.pointer), sizes)
+        return True
+
     def batches(self, limits: ReaderLimits, *, one: bool) -> KafkaBatch:
         """Return what measures batches by the addresses of their records. ``one``: each call returns a single batch."""
         del one
@@ -182,11 +187,7 @@ class Consumer:
         self._unchecked, self._is_checked = None, True
 
 
-def _client(conf: Mapping[str, Any]) -> int:
-    if conf.get(AUTHENTICATION) == "aws_iam":  # what confluent-kafka does for it, it does in Python
-        msg = f"{AUTHENTICATION}=aws_iam: floe's readers cannot; use another method of SASL, or TLS"
-        raise SettingRefused(msg)
-    settings = librdkafka.conf_new()
+def _set(settings: int, conf: Mapping[str, Any]) -> None:
     problem = create_string_buffer(512)
     for name in sorted(conf, key=lambda name: name not in _FIRST):
         value = conf[name]
@@ -195,8 +196,20 @@ def _client(conf: Mapping[str, Any]) -> int:
         text = str(value).lower() if isinstance(value, bool) else str(value)
         text = plugin_paths(text) if name == _PLUGINS else text
         if librdkafka.conf_set(settings, name.encode(), text.encode(), problem, len(problem)) != librdkafka.CONF_OK:
-            librdkafka.conf_destroy(settings)
             raise SettingRefused(problem.value.decode(errors="replace"))
+
+
+def _client(conf: Mapping[str, Any]) -> int:
+    if conf.get(AUTHENTICATION) == "aws_iam":  # what confluent-kafka does for it, it does in Python
+        msg = f"{AUTHENTICATION}=aws_iam: floe's readers cannot; use another method of SASL, or TLS"
+        raise SettingRefused(msg)
+    settings = librdkafka.conf_new()
+    problem = create_string_buffer(512)
+    try:
+        _set(settings, conf)
+    except SettingRefused:
+        librdkafka.conf_destroy(settings)
+        raise
     reports.register(settings)
     client: int | None = librdkafka.new(librdkafka.CONSUMER, settings, problem, len(problem))
     if client is None:
