@@ -36,6 +36,9 @@ SMALL_ANSWERS = 16
 TINY_NBYTES = 2 * 1024 * 1024
 """Bytes of consecutive tiny batches before longer answers are requested."""
 
+GROWTH = 4
+"""How many times all answers before it an answer may be of batches that are not compressed."""
+
 CHANGES = 3
 """How often a range switches to longer answers: each large batch among tiny ones costs a connection."""
 
@@ -80,7 +83,7 @@ class RangeProgress:
         self._changes = CHANGES
         self._was_compressed = False
         self._read = 0
-        self._answer = limits.answer_bytes
+        self._answer, self._is_growing = limits.answer_bytes, False
         self.position = r.start
         self.epoch = epoch
         """What the broker is asked to verify; None once it turned out to keep no epochs."""
@@ -110,7 +113,7 @@ class RangeProgress:
 
     def take(self, consumer: Client) -> None:
         """Take what a consumer has, after a short wait; decide how to continue."""
-        if self._mode is Mode.ONE or not self._read or self._is_growing:
+        if self._mode is Mode.ONE or not self._read or self._is_growing:  # an answer decides on the next ones
             some, events = consumer.consume_answer(POLL_SECONDS)
         else:
             some, events = consumer.consume(self._wait)
@@ -196,14 +199,14 @@ class RangeProgress:
                 self._change(Mode.VERY_MANY)
 
     def _lengthen_answers(self) -> None:
-        """Let an answer be twice as long as all batches before it, none of which was compressed."""
-        if self._is_growing and self._read >= self._answer:
-            self._answer = min(2 * self._read, self._limits.uncompressed_answer_bytes)
-            self._client.take_sizes(self._limits.uncompressed({}, self._answer))
-
-    @property
-    def _is_growing(self) -> bool:
-        return self._mode is Mode.UNCOMPRESSED and self._answer < self._limits.uncompressed_answer_bytes
+        """Let an answer be four times as long as all before it, of which none was compressed, and not beyond the range."""
+        rest = self._read * (self._range.end - self.position) // (self.position - self._range.start)
+        longest = min(self._limits.uncompressed_answer_bytes, rest)
+        wanted = min(GROWTH * self._read, longest)
+        self._is_growing = GROWTH * self._read < longest
+        if wanted >= 2 * self._answer or self._answer < longest <= wanted:
+            self._answer = wanted
+            self._client.take_sizes(self._limits.uncompressed({}, wanted))
 
     def _change(self, mode: Mode) -> None:
         """Continue in another mode, with what was fetched already where the client can."""
@@ -215,7 +218,7 @@ class RangeProgress:
     def _set_mode(self, mode: Mode) -> None:
         self._mode = self.next_mode = mode
         self._small = self._tiny = 0
-        self._answer = self._limits.answer_bytes
+        self._answer, self._is_growing = self._limits.answer_bytes, False
         is_long = mode in (Mode.UNCOMPRESSED, Mode.VERY_MANY)
         self._ignored = self._limits.unsure_bytes if is_long else TELLING_NBYTES
 

@@ -22,7 +22,7 @@ WIDEST_FRAME = 64
 _HEADER: Final = Struct(">qiibIhiqqqhii")
 """Of a batch in format v2, up to the number of its records."""
 
-_MAGIC_AT, _MAGIC, _CODEC = 16, 2, 7
+_MAGIC_AT, _MAGIC, _CODEC = 16, b"\x02", 7
 _SMALLEST_FRAME, _LARGEST_FRAME = 5, 31
 _BEFORE = _HEADER.size + _LARGEST_FRAME
 _PAGE = 4096
@@ -94,10 +94,11 @@ def _is_headed(begin: int, offset: int) -> bool | None:
     if begin % _PAGE < _BEFORE:
         return None
     before = string_at(begin - _BEFORE, _BEFORE)
-    return any(
-        before[at + _MAGIC_AT] == _MAGIC and _is_header(before, at, offset)
-        for at in range(_BEFORE - _HEADER.size - _SMALLEST_FRAME + 1)
-    )
+    last = _BEFORE - _HEADER.size - _SMALLEST_FRAME + _MAGIC_AT
+    at = before.find(_MAGIC, _MAGIC_AT, last + 1)
+    while at >= 0 and not _is_header(before, at - _MAGIC_AT, offset):
+        at = before.find(_MAGIC, at + 1, last + 1)
+    return at >= 0
 
 
 def _is_header(before: bytes, at: int, offset: int) -> bool:
