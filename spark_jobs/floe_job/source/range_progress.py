@@ -124,7 +124,7 @@ class RangeProgress:
         if len(some):
             self._silence.end()
             self.is_ended = self.is_ended or bool(self._end == self._range.end <= some.offsets[-1] + 1)
-            self._take_records(some.where(some.offsets < self._end))
+            self._take_records(some if some.offsets[-1] < self._end else some.where(some.offsets < self._end))
         elif not self.is_ended and self._mode is not Mode.ONE and consumer.is_beyond_receive:
             self._go_on(Mode.ONE)
         elif not self.is_ended:

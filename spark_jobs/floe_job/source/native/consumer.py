@@ -15,7 +15,7 @@ from floe_job.source.batch import Batch
 from floe_job.source.native import librdkafka
 from floe_job.source.native.confluent_internals import plugin_paths
 from floe_job.source.native.kafka_batch import KafkaBatch
-from floe_job.source.native.memory import Handle, MessageBlock, columns
+from floe_job.source.native.memory import Handle, MessageBlock
 
 _PLUGINS = "plugin.library.paths"
 _FIRST = ("debug", _PLUGINS)
@@ -166,14 +166,10 @@ class Consumer:
         count = librdkafka.consume_batch_queue(self._queue, int(seconds * 1000), self._pointers.ctypes.data, most)
         if count < 0:
             raise _exception(librdkafka.last_error())
-        pointers = self._pointers[:count].copy()
-        block = MessageBlock(handle, pointers)
-        (errors,) = columns(pointers, "err")
-        events = [_event(int(pointer)) for pointer in pointers[errors != 0]]
-        records = pointers[errors == 0]
-        if self._unchecked is not None and len(records):
-            self._check_layout(int(records[0]), *self._unchecked)
-        return Batch.of(block, records), events
+        batch, events = Batch.of(MessageBlock(handle, self._pointers[:count].copy()))
+        if self._unchecked is not None and len(batch):
+            self._check_layout(int(batch.pointers[0]), *self._unchecked)
+        return batch, [_event(pointer) for pointer in events.tolist()]
 
     def _check_layout(self, pointer: int, partition: int, offset: int) -> None:
         """Compare the first record with what was requested; only its numbers are read."""
