@@ -18,6 +18,9 @@ SMALL_BATCH = 1_048_588
 TINY_BATCH = 64 * 1024
 """Bytes of the largest batch, decompressed, for answers of very many batches: producers fill 16 kB by default."""
 
+ROOMY = 256 * MIB
+"""Memory of a worker from which on it may request a megabyte at once."""
+
 ZSTD_STEPS = 3
 """The factor by which the client repeatedly enlarges its buffer for a zstd batch of unknown size."""
 
@@ -64,6 +67,14 @@ class ReaderLimits:
         return max(self.memory // 2048, MIN_ANSWER_BYTES)
 
     @property
+    def uncompressed_answer_bytes(self) -> int:
+        """Maximum bytes of an answer of batches that are not compressed: no more than one batch may have by default.
+
+        A worker of little memory has no longer answers for them than for tiny batches.
+        """
+        return MIB if self.memory >= ROOMY else self.long_answer_bytes
+
+    @property
     def heavy_bytes(self) -> int:
         """Bytes of a batch, decompressed, from which on it is handled before the next is fetched."""
         return self.memory // 16
@@ -99,6 +110,19 @@ class ReaderLimits:
         batches beyond three times ``TINY_BATCH`` are not decompressed, others grow by their known factor.
         """
         return {**conf, **_answers(self.long_answer_bytes, TINY_BATCH)}
+
+    def uncompressed(self, conf: dict[str, Any], most: int = 0) -> dict[str, Any]:
+        """Return a reader's settings with which each answer contains ``most`` bytes of batches that are not compressed.
+
+        ``most`` is held between ``answer_bytes`` and ``uncompressed_answer_bytes``.
+
+        If compressed ones follow, an answer takes up to what a single batch of that size may take, until one was seen:
+        21 times with snappy, 255 times with lz4, 1,032 times with gzip. zstd batches beyond the answer and three times
+        ``TINY_BATCH`` are not decompressed.
+        """
+        longest = self.uncompressed_answer_bytes
+        sizes = _answers(longest, TINY_BATCH)
+        return {**conf, **sizes, "fetch.max.bytes": max(min(most, longest), self.answer_bytes)}
 
     def one_by_one(self, conf: dict[str, Any]) -> dict[str, Any]:
         """Return a reader's settings with which each answer contains one batch, and nothing is fetched ahead.

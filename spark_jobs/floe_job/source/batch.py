@@ -26,9 +26,13 @@ class Batch:
     key_sizes: Words
 
     @classmethod
-    def of(cls, block: MessageBlock, pointers: Words) -> Batch:
-        """Read the columns of messages, which are records all."""
-        return cls((block,), pointers, *columns(pointers, "offset", "payload", "len", "key_len"))
+    def of(cls, block: MessageBlock) -> tuple[Batch, Words]:
+        """Read the columns of messages; return the records, and those that are events."""
+        errors, *found = columns(block.pointers, "err", "offset", "payload", "len", "key_len")
+        batch = cls((block,), block.pointers, *found)
+        if not errors.any():
+            return batch, block.pointers[:0]
+        return batch.where(errors == 0), block.pointers[errors != 0]
 
     @staticmethod
     def joined(parts: Sequence[Batch]) -> Batch:

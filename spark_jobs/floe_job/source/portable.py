@@ -15,7 +15,8 @@ from floe.kafka.client_log import LEVELS
 from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe_job.source.batch import Batch
 from floe_job.source.native.consumer import Event, SettingRefused
-from floe_job.source.native.kafka_batch import Measured, Stretch
+from floe_job.source.native.kafka_batch import Measured
+from floe_job.source.native.outline import Stretch
 from floe_job.source.portable_batch import PortableBatch, headers_nbytes
 from floe_job.source.reports import LOG_QUEUE, Reports, level_of, with_reports
 
@@ -79,6 +80,11 @@ class PortableConsumer:
         """Why a connection failed last since the partition was assigned."""
         return self._reports.failure
 
+    def take_sizes(self, sizes: Mapping[str, Any]) -> bool:
+        """Return that the sizes of answers cannot be changed: the public interface has nothing for it."""
+        del sizes
+        return False
+
     def batches(self, limits: ReaderLimits, *, one: bool) -> AnswerSizes:
         """Return what measures batches. ``one``: each call returns a single batch."""
         return AnswerSizes(limits, is_one=one)
@@ -132,8 +138,9 @@ class AnswerSizes:
         self._limits = limits
         self._is_one = is_one
 
-    def measure(self, records: Batch) -> Measured:
+    def measure(self, records: Batch, ignored: int = 0) -> Measured:
         """Return the size of records, keys and headers included, and their batches."""
+        del ignored
         headers = filter(None, records.headers) if isinstance(records, PortableBatch) else ()
         nbytes = records.nbytes + len(records) + sum(map(headers_nbytes, headers))
         is_unsure = not self._is_one and nbytes > self._limits.unsure_bytes

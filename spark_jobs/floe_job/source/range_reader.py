@@ -17,7 +17,7 @@ from floe_job.source.batch import Batch
 from floe_job.source.clients import Client, open_client, warn_of_portable
 from floe_job.source.native.consumer import LayoutUnknown, SettingRefused
 from floe_job.source.range_errors import check_epoch, check_order
-from floe_job.source.range_progress import POLL_RECORDS, Mode, RangeProgress
+from floe_job.source.range_progress import POLL_RECORDS, Mode, RangeProgress, settings_of
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +29,9 @@ class RangeReader:
     """A consumer that is assigned one range after the other. It never subscribes and commits nothing.
 
     The client decompresses all batches of an answer at once. It requests many where they are small, very many after some
-    that were tiny, and one at a time from a batch on that it refuses to decompress or that turns out to be large. Each of
-    these modes has a consumer of its own, created when it is needed (see ``Mode``).
+    that were tiny, a megabyte after some that were not compressed, and one at a time from a batch on that it refuses to
+    decompress or that turns out to be large. The last mode has a consumer of its own, created when it is needed, and each
+    of the others where the first consumer cannot change its answers (see ``Mode``).
     """
 
     def __init__(self, confs: Mapping[Mode, Mapping[str, Any]], limits: ReaderLimits, first: Client) -> None:
@@ -45,11 +46,7 @@ class RangeReader:
         """Open the consumer that a range is read with first. Raises SliceRefused for settings that it does not take."""
         limits = limits or ReaderLimits()
         given = limits.reporting(with_tokens(conf))
-        confs = {
-            Mode.VERY_MANY: limits.very_many(given),
-            Mode.MANY: limits.many(given),
-            Mode.ONE: limits.one_by_one(given),
-        }
+        confs = {mode: settings_of(mode, limits, given) for mode in Mode}
         warn_of_portable(given, limits)
         return cls(confs, limits, _open_client(confs[FIRST_MODE], limits))
 
@@ -93,6 +90,8 @@ class RangeReader:
                             destroy_messages()
                     reading.handled()
             self._mode = reading.next_mode
+        if self._mode is Mode.UNCOMPRESSED:
+            self._mode = FIRST_MODE  # other partitions may have compressed batches
 
     def _read_portably(self, reason: Exception) -> None:
         log.warning("records are read by the portable consumer from here on: %s", reason)
@@ -101,6 +100,9 @@ class RangeReader:
         self._limits = replace(self._limits, is_portable=True)
 
     def _consumer(self, mode: Mode) -> Client:
+        first = self._consumers.get(FIRST_MODE)
+        if first is not None and mode is not Mode.ONE and first.take_sizes(settings_of(mode, self._limits, {})):
+            return first
         if mode not in self._consumers:
             self._consumers[mode] = _open_client(self._confs[mode], self._limits)
         return self._consumers[mode]

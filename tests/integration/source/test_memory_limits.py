@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +18,6 @@ import pytest
 from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchTooLarge
-from floe_job.source.clients import Client
 from floe_job.source.range_progress import POLL_RECORDS, Mode, RangeProgress
 from floe_job.source.range_reader import RangeReader
 from tests.support.kafka.source_clients import FAST_ONLY, produce
@@ -103,11 +103,12 @@ TINY = 2 * POLL_RECORDS
 
 @FAST_ONLY
 @pytest.mark.parametrize("codec", ["zstd", "gzip"])
+@pytest.mark.parametrize(("tiny_codec", "long"), [("none", Mode.UNCOMPRESSED), ("lz4", Mode.VERY_MANY)])
 def test_burst_after_many_tiny_batches_is_bounded(
-    conf: dict[str, Any], topic: Callable[..., str], codec: str, modes: list[Mode]
+    conf: dict[str, Any], topic: Callable[..., str], codec: str, tiny_codec: str, long: Mode, modes: list[Mode]
 ) -> None:
     name = topic()
-    tiny = {"batch.size": 4000, "linger.ms": 5}
+    tiny = {"batch.size": 4000, "linger.ms": 5, "compression.type": tiny_codec}
     more = {"compression.type": codec, "message.max.bytes": 100 * MB, "batch.num.messages": 1, "linger.ms": 0}
     produce(conf, name, [{"value": b"%04d" % (i % 10_000) * 100} for i in range(TINY)], **tiny)
     produce(conf, name, [{"value": b"x" * 9 * MB}] * 6, **more)
@@ -116,20 +117,58 @@ def test_burst_after_many_tiny_batches_is_bounded(
     assert most_at_once(conf, name, TINY + 46, limits) < 64 * MIB
     with closing(RangeReader.open(conf, limits)) as reader:
         assert sum(len(batch) for batch in reader.read(OffsetRange(name, "x", 0, 0, TINY + 46))) == TINY + 46
-    assert [mode for mode, _ in itertools.groupby(modes)] == [Mode.MANY, Mode.VERY_MANY, Mode.ONE, Mode.MANY]
+    assert [mode for mode, _ in itertools.groupby(modes)] == [Mode.MANY, long, Mode.ONE, Mode.MANY]
+
+
+@FAST_ONLY
+@pytest.mark.parametrize(
+    ("codec", "stored"),
+    [
+        ("zstd", 1_000),
+        ("gzip", 16_000),
+        *(
+            pytest.param(codec, stored, marks=pytest.mark.full)
+            for codec in ("gzip", "snappy", "lz4", "zstd")
+            for stored in (1_000, 16_000, 900_000)
+            if (codec, stored) not in (("zstd", 1_000), ("gzip", 16_000))
+        ),
+    ],
+)
+@pytest.mark.parametrize(("memory", "bursts"), [(64 * MIB, 20), pytest.param(400 * MIB, 30, marks=pytest.mark.full)])
+def test_burst_after_uncompressed_batches_is_bounded(
+    conf: dict[str, Any], topic: Callable[..., str], codec: str, stored: int, memory: int, bursts: int
+) -> None:
+    """``stored``: bytes of a burst that do not compress."""
+    name, noise = topic(), random.Random(stored)
+    more = {"compression.type": codec, "message.max.bytes": 100 * MB, "batch.num.messages": 1, "linger.ms": 0}
+    produce(conf, name, [{"value": b"%010d" % i * 20} for i in range(TINY)], **{"batch.size": 16_384})
+    for _ in range(bursts):
+        produce(conf, name, [{"value": noise.randbytes(stored) + b"x" * 9 * MB}], **more)
+    assert most_at_once(conf, name, TINY + bursts, ReaderLimits(memory)) < memory
+
+
+@FAST_ONLY
+@pytest.mark.parametrize("size", [1_000, 16_000, pytest.param(900_000, marks=pytest.mark.full)])
+def test_batches_that_are_not_compressed_are_bounded(
+    conf: dict[str, Any], topic: Callable[..., str], size: int
+) -> None:
+    name, count = topic(), 60 * MB // size
+    more = {"batch.num.messages": 1, "linger.ms": 0, "queue.buffering.max.messages": count}
+    produce(conf, name, [{"value": b"x" * size}] * count, **more)
+    assert most_at_once(conf, name, count, ReaderLimits(memory=64 * MIB)) < 64 * MIB
 
 
 @pytest.fixture
 def modes(monkeypatch: pytest.MonkeyPatch) -> list[Mode]:
-    """How a reader asked for records, each time that it began to."""
+    """How a reader asked for records, one after the other."""
     found: list[Mode] = []
-    begin = RangeProgress.begin
+    set_mode = RangeProgress._set_mode
 
-    def noted(self: RangeProgress, mode: Mode, consumer: Client) -> None:
+    def noted(self: RangeProgress, mode: Mode) -> None:
         found.append(mode)
-        begin(self, mode, consumer)
+        set_mode(self, mode)
 
-    monkeypatch.setattr(RangeProgress, "begin", noted)
+    monkeypatch.setattr(RangeProgress, "_set_mode", noted)
     return found
 
 

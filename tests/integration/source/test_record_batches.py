@@ -11,7 +11,8 @@ import pytest
 
 from floe.kafka.settings import KafkaSettings
 from floe_job.source.native.consumer import Consumer
-from floe_job.source.native.kafka_batch import KafkaBatch, Stretch
+from floe_job.source.native.kafka_batch import KafkaBatch
+from floe_job.source.native.outline import Stretch
 from stack.services.broker import Broker
 
 WHOLE: dict[str, Any] = {"linger.ms": 500, "message.max.bytes": 50_000_000, "batch.size": 50_000_000}
@@ -100,3 +101,17 @@ def test_batches_are_told_with_their_sizes(
     assert total <= nbytes <= total + 64 * count + 300 * 8 * 60
     for batch, (_, least) in zip(found, expected, strict=True):
         assert batch.nbytes >= least - 64
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("transactional", [False, True])
+@pytest.mark.parametrize("ignored", [0, 1_000_000])
+def test_whether_batches_are_compressed_is_told(
+    broker: Broker, topic: Callable[..., str], codec: str, transactional: bool, ignored: int
+) -> None:
+    name = topic(max_message_bytes="50000000")
+    for kind in ("plain", "keyed", "long headers", "longer headers") * 2:
+        produce(broker, name, KINDS[kind], transactional, **{"compression.type": codec})
+    batches, held = KafkaBatch(1_000_000), list(parts(broker, name, 100))
+    found = {batches.measure(records, ignored).is_compressed for records in held}
+    assert found - {None} == {codec != "none"}

@@ -15,7 +15,7 @@ from floe_job.source.batch import Batch
 from floe_job.source.native import librdkafka
 from floe_job.source.native.confluent_internals import plugin_paths
 from floe_job.source.native.kafka_batch import KafkaBatch
-from floe_job.source.native.memory import Handle, MessageBlock, columns
+from floe_job.source.native.memory import Handle, MessageBlock
 
 _PLUGINS = "plugin.library.paths"
 _FIRST = ("debug", _PLUGINS)
@@ -130,6 +130,11 @@ class Consumer:
         if code:
             raise _exception(code)
 
+    def take_sizes(self, sizes: Mapping[str, Any]) -> bool:
+        """Change the sizes of answers from the next request on; return whether the client can."""
+        _set(librdkafka.conf_of(self._handle.pointer), sizes)
+        return True
+
     def batches(self, limits: ReaderLimits, *, one: bool) -> KafkaBatch:
         """Return what measures batches by the addresses of their records. ``one``: each call returns a single batch."""
         del one
@@ -161,14 +166,10 @@ class Consumer:
         count = librdkafka.consume_batch_queue(self._queue, int(seconds * 1000), self._pointers.ctypes.data, most)
         if count < 0:
             raise _exception(librdkafka.last_error())
-        pointers = self._pointers[:count].copy()
-        block = MessageBlock(handle, pointers)
-        (errors,) = columns(pointers, "err")
-        events = [_event(int(pointer)) for pointer in pointers[errors != 0]]
-        records = pointers[errors == 0]
-        if self._unchecked is not None and len(records):
-            self._check_layout(int(records[0]), *self._unchecked)
-        return Batch.of(block, records), events
+        batch, events = Batch.of(MessageBlock(handle, self._pointers[:count].copy()))
+        if self._unchecked is not None and len(batch):
+            self._check_layout(int(batch.pointers[0]), *self._unchecked)
+        return batch, [_event(pointer) for pointer in events.tolist()]
 
     def _check_layout(self, pointer: int, partition: int, offset: int) -> None:
         """Compare the first record with what was requested; only its numbers are read."""
@@ -182,11 +183,7 @@ class Consumer:
         self._unchecked, self._is_checked = None, True
 
 
-def _client(conf: Mapping[str, Any]) -> int:
-    if conf.get(AUTHENTICATION) == "aws_iam":  # what confluent-kafka does for it, it does in Python
-        msg = f"{AUTHENTICATION}=aws_iam: floe's readers cannot; use another method of SASL, or TLS"
-        raise SettingRefused(msg)
-    settings = librdkafka.conf_new()
+def _set(settings: int, conf: Mapping[str, Any]) -> None:
     problem = create_string_buffer(512)
     for name in sorted(conf, key=lambda name: name not in _FIRST):
         value = conf[name]
@@ -195,8 +192,20 @@ def _client(conf: Mapping[str, Any]) -> int:
         text = str(value).lower() if isinstance(value, bool) else str(value)
         text = plugin_paths(text) if name == _PLUGINS else text
         if librdkafka.conf_set(settings, name.encode(), text.encode(), problem, len(problem)) != librdkafka.CONF_OK:
-            librdkafka.conf_destroy(settings)
             raise SettingRefused(problem.value.decode(errors="replace"))
+
+
+def _client(conf: Mapping[str, Any]) -> int:
+    if conf.get(AUTHENTICATION) == "aws_iam":  # what confluent-kafka does for it, it does in Python
+        msg = f"{AUTHENTICATION}=aws_iam: floe's readers cannot; use another method of SASL, or TLS"
+        raise SettingRefused(msg)
+    settings = librdkafka.conf_new()
+    problem = create_string_buffer(512)
+    try:
+        _set(settings, conf)
+    except SettingRefused:
+        librdkafka.conf_destroy(settings)
+        raise
     reports.register(settings)
     client: int | None = librdkafka.new(librdkafka.CONSUMER, settings, problem, len(problem))
     if client is None:

@@ -13,40 +13,28 @@ import numpy as np
 from floe_job.source.batch import Batch
 from floe_job.source.messages import headers_sizes
 from floe_job.source.native.memory import Words, columns
+from floe_job.source.native.outline import WIDEST_FRAME, Outline, Stretch
 from floe_job.source.native.record_frames import NO_HEADERS, NULL, RecordShape, is_continued
 
 CLOSE = 4_000
 """Bytes between two records up to which they count as one batch's until that is checked. Less than a page of memory, so
 the bytes between can always be read."""
 
-WIDEST_FRAME = 64
-"""Bytes between two records that are neither key, value nor headers: 31 at most in format v2, 34 in older ones."""
-
 SURE = 14
 """Bytes between two records that can only be one's frame: between two batches are headers of a batch, or of its memory."""
-
-
-class Stretch(NamedTuple):
-    """Records that are adjacent in memory: the offset of the first, and where they begin and end."""
-
-    offset: int
-    begin: int
-    end: int
-
-    @property
-    def nbytes(self) -> int:
-        return self.end - self.begin
 
 
 class Measured(NamedTuple):
     """Bytes of some records, keys and headers included, and their batches, as far as these were seen.
 
-    ``is_unsure``: whether one of the batches may be too large, which cannot be determined.
+    ``is_unsure``: whether one of the batches may be too large, which cannot be determined. ``is_compressed``: whether one of
+    them was compressed; None where that was not seen.
     """
 
     nbytes: int
     batches: list[Stretch]
     is_unsure: bool = False
+    is_compressed: bool | None = None
 
     @property
     def largest(self) -> Stretch | None:
@@ -65,8 +53,16 @@ class KafkaBatch:
         self._large = large
         self._last: Stretch | None = None
 
-    def measure(self, records: Batch) -> Measured:
-        """Return the size of records, and their batches."""
+    def measure(self, records: Batch, ignored: int = 0) -> Measured:
+        """Return the size of records, and their batches; none where all have less than ``ignored`` bytes together."""
+        outline = Outline(records, self._last)
+        if outline.is_exact and outline.nbytes + (self._last.nbytes if self._last else 0) < ignored:
+            self._last = outline.last
+            return Measured(outline.nbytes, [], is_compressed=outline.is_compressed())
+        found = self._measured(records)
+        return found._replace(is_compressed=outline.is_compressed()) if outline.is_exact else found
+
+    def _measured(self, records: Batch) -> Measured:
         places = _Places(records)
         bare = np.ones(len(records), np.bool_)
         bare[places.rows] = False

@@ -78,6 +78,8 @@ def _function(library: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> 
 version = _function(_short, "version", c_int)
 conf_new = _function(_short, "conf_new", c_void_p)
 conf_set = _function(_short, "conf_set", c_int, c_void_p, c_char_p, c_char_p, c_char_p, c_size_t)
+# the settings of a running client, which the header calls constant: those that it reads for each request may be changed
+conf_of = _function(_short, "conf", c_void_p, c_void_p)
 conf_destroy = _function(_short, "conf_destroy", None, c_void_p)
 new = _function(_library, "new", c_void_p, c_int, c_void_p, c_char_p, c_size_t)
 destroy = _function(_library, "destroy", None, c_void_p)

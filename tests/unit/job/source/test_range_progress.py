@@ -29,13 +29,14 @@ class Some:
 def after(answer: Some, *events: Event, epoch: int | None = None) -> RangeProgress:
     """Read the range 0 to 10 of orders-0, as far as one answer goes."""
     reading = RangeProgress(OffsetRange("orders", "id", 0, 0, 10), ReaderLimits(), epoch=epoch)
-    batches = SimpleNamespace(measure=lambda _: Measured(1, []))
+    batches = SimpleNamespace(measure=lambda *_: Measured(1, []))
     consumer: Any = SimpleNamespace(
-        consume=lambda _: (answer, list(events)),
+        consume_answer=lambda _: (answer, list(events)),
         batches=lambda *_, **__: batches,
         is_beyond_receive=False,
         next_offset=lambda *_: None,
         failure=None,
+        take_sizes=lambda _: True,
     )
     reading.begin(Mode.MANY, consumer)
     reading.take(consumer)
