@@ -21,8 +21,9 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from floe.catalogs.client import Tables
 from floe.commit.table_commit import TableCommit, commit_table
 from floe.config import Connector, parse_connector
-from floe.control.announcement import Announcement, SpecFiles, TableFiles, next_offset
+from floe.control.announcement import Announcement, TableFiles, next_offset
 from floe.control.data_files import from_pyiceberg, partition_type_of
+from floe.control.spec_files import SpecFiles
 from floe.control.table_work import TableWork
 from floe.control.wire.events import DataFile, TableReference
 from floe.model.accounting import RangeCounts, TableCounts
@@ -31,7 +32,7 @@ from floe.model.positions import Position, PositionMetadata
 from floe.model.ranges import OffsetRange
 from floe.model.route_hash import route_hash
 from floe.model.slice_kind import ReadReason, WriteModeName
-from floe.parquet import TableWriter
+from floe.parquet.table_writer import TableWriter
 from floe.tables.table_ledger import ledger_of
 
 GROUP, TOPIC, CLUSTER = "connect-growth", "growth", "C1"

@@ -3,6 +3,7 @@
 ``main()`` is for spark-submit and takes the path of a request file; ``write_files(spark, request)`` is for an existing
 session or context.
 """
+# ruff: noqa: E402 - what is imported is decided first
 
 import logging
 import os
@@ -11,6 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+# spark-submit puts the archive for workers before all else, and that lacks what a driver needs
+sys.path[:] = [entry for entry in sys.path if not Path(entry).match("floe-*.zip")]
 
 from floe.config.secrets.mask import hide, learn_environment
 from floe.exceptions import FloeError, Terminal

@@ -9,12 +9,8 @@ from typing import Any, Final
 from pyiceberg.types import IntegerType, ListType, NestedField, StringType
 
 from bench.hostile.records import BYTES, HostileShape
-from floe.config.converters.avro import AVRO
-from floe.config.converters.base import ConverterSpec
-from floe.config.converters.json import ENVELOPE
-from floe.config.converters.json_schema import JSON_SCHEMA
-from floe.config.converters.protobuf import PROTOBUF
-from floe.config.converters.with_registry import API
+from floe.config.converters.base import API, ConverterSpec
+from floe.config.converters.kinds import AVRO, ENVELOPE, JSON_SCHEMA, PROTOBUF
 from floe.config.properties import Properties
 from floe.registry.exceptions import UnknownSchema
 from floe.registry.schema import RegisteredSchema, SchemaText, SchemaType

@@ -25,7 +25,7 @@ from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
 from floe.model.ranges import OffsetRange
-from floe.slices.dead_letter_table import DEAD_LETTERS_SCHEMA
+from floe.slices.dead_letter_schema import DEAD_LETTERS_SCHEMA
 from floe_job.contract.result import TaskResult
 from floe_job.contract.target import TableTarget
 from floe_job.contract.task import DeadLetterRules, RouteRules, Task

@@ -15,9 +15,7 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from floe.config.converters import registry as config
 from floe.config.converters.base import PLAIN_JSON, ConverterSpec
-from floe.config.converters.json import ENVELOPE
-from floe.config.converters.plain import KINDS as PLAIN_KINDS
-from floe.config.converters.plain import SIMPLE_HEADER
+from floe.config.converters.kinds import ENVELOPE, PLAIN_KINDS, SIMPLE_HEADER
 from floe.config.converters.registry import read_converter
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings

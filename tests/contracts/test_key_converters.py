@@ -11,9 +11,9 @@ from functools import partial
 import pytest
 
 from floe.config.converters import registry as config
-from floe.config.converters.base import JSON, ConverterSpec
-from floe.config.converters.json import ENVELOPE
-from floe.config.converters.plain import BOOLEAN, BYTES, ENCODING, KINDS, STRING
+from floe.config.converters.base import ConverterSpec
+from floe.config.converters.charsets import ENCODING
+from floe.config.converters.kinds import BOOLEAN, BYTES, ENVELOPE, JSON, PLAIN_KINDS, STRING
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
 from floe.registry.schema import RegisteredSchema
@@ -131,7 +131,7 @@ def of(case: Case, path: tuple[str, ...], keys: Sequence[bytes]) -> Read:
 def test_key_converter_every_kind_has_a_case() -> None:
     options = OptionReader({"schemas.enable": "false"})
     kinds = {one.read(options, "key").kind for one in config.CONVERTERS.values() if "key" in one.roles}
-    assert kinds | {ENVELOPE} == {case.spec.kind for case in KEYS.values()} | KINDS
+    assert kinds | {ENVELOPE} == {case.spec.kind for case in KEYS.values()} | PLAIN_KINDS
 
 
 def test_key_field_is_text_in_the_order_of_keys(case: Case) -> None:

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from floe.config.converters.base import ConverterSpec
-from floe.config.converters.plain import BOOLEAN, BYTES, ENCODING, KINDS, STRING
+from floe.config.converters.charsets import ENCODING
+from floe.config.converters.kinds import BOOLEAN, BYTES, PLAIN_KINDS, STRING
 from floe.config.properties import Properties
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind
@@ -140,7 +141,7 @@ def rows(batch: TypedBatch) -> dict[int, Any]:
 
 
 def test_decoder_every_plain_kind_has_a_case() -> None:
-    assert set(DECODERS) >= KINDS
+    assert set(DECODERS) >= PLAIN_KINDS
 
 
 def test_decoder_returns_each_record_once(case: Case) -> None:

@@ -22,8 +22,8 @@ from floe.commit import slice_commit
 from floe.commit.slice_commit import SliceCommitter, SliceOutcome
 from floe.commit.table_commit import TableCommit, check_table, commit_table
 from floe.config import Connector
-from floe.control.announcement import SpecFiles
 from floe.control.data_files import from_pyiceberg, partition_type_of
+from floe.control.spec_files import SpecFiles
 from floe.control.table_work import TableWork
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
@@ -35,7 +35,7 @@ from floe.model.slice_kind import KINDS, ReadReason, WriteModeName, reason_and_m
 from floe.modes.append_again import AppendAgain
 from floe.modes.dead_letter_table import DeadLetterTable
 from floe.modes.registry import MODES, mode_of
-from floe.parquet import TableWriter
+from floe.parquet.table_writer import TableWriter
 from floe.tables.exceptions import SliceStale
 from floe.tables.table_ledger import ledger_of
 from floe.tables.table_state import TableStates

@@ -13,7 +13,7 @@ from floe.crash_points import CrashPoint, reach
 from floe.model.dead_letters import DeadLetterKind, DeadLetterOffsets
 from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan
-from floe.parquet import TableWriter
+from floe.parquet.table_writer import TableWriter
 from floe.tables.exceptions import SliceStale
 from floe.tables.file_checks import file_access
 from floe.tables.open_dead_letters import scan_open_dead_letters

@@ -39,7 +39,8 @@ from floe.config.sections.table_properties import (
 )
 from floe.config.sections.tables import read_tables
 from floe.config.sections.topics import read_topics
-from floe.config.sections.transforms import read_transforms, renames_topics
+from floe.config.sections.transform_reader import read_transforms
+from floe.config.sections.transforms import renames_topics
 from floe.config.transforms.allowed_modules import AllowedModules
 from floe.config.worker.defaults import with_defaults
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from floe.control import headers as h
+from floe.control.spec_files import SpecFiles
 from floe.control.wire.codec import encode
 from floe.control.wire.events import (
     DataComplete,
     DataFile,
     DataWritten,
     Event,
-    PartitionType,
     TableReference,
     TopicPartitionOffset,
 )
@@ -28,15 +28,6 @@ from floe.model.ranges import OffsetRange, ranges_to_json
 
 MAX_EVENT_BYTES = 400_000
 """Bytes; well below the default message size limit of 1,048,588."""
-
-
-@dataclass(frozen=True)
-class SpecFiles:
-    """Data files of one partition spec."""
-
-    spec_id: int
-    partition_type: PartitionType
-    files: tuple[DataFile, ...]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import Any
 
 from floe.config.names import table_problem
 from floe.control import headers as h
-from floe.control.announcement import Announcement, SpecFiles, TableFiles
+from floe.control.announcement import Announcement, TableFiles
+from floe.control.spec_files import SpecFiles
 from floe.control.topic_reader import ControlMessage
 from floe.control.wire.events import (
     DataComplete,

@@ -104,6 +104,9 @@ UNREACHABLE = {
 }
 """Answers of a client that has no connection: its log contains the reason."""
 
+NO_EPOCHS = "No epoch found"
+"""librdkafka's words where the broker keeps no epochs of a log."""
+
 NOT_ALLOWED = {
     ck.KafkaError.TOPIC_AUTHORIZATION_FAILED,
     ck.KafkaError.GROUP_AUTHORIZATION_FAILED,

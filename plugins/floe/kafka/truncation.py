@@ -15,7 +15,7 @@ import confluent_kafka as ck
 
 from floe.kafka.access import Action, Client
 from floe.kafka.client_log import ClientLog
-from floe.kafka.exceptions import NOT_ALLOWED, KafkaUnreachable
+from floe.kafka.exceptions import NO_EPOCHS, NOT_ALLOWED, KafkaUnreachable
 from floe.kafka.settings import REQUEST_TIMEOUT, KafkaSettings
 from floe.kafka.tokens import with_tokens
 from floe.model.positions import LeaderEpoch, Position, PositionMetadata
@@ -30,9 +30,6 @@ _LITTLE: Final[Mapping[str, Any]] = {
     # the end of the log is an answer, too, not only the last stable offset
     "isolation.level": "read_uncommitted",
 }
-
-NO_EPOCHS: Final = "No epoch found"
-"""librdkafka's words where the broker keeps no epochs of the log."""
 
 Lookup = Mapping[TopicPartition, LeaderEpoch]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 from floe.config.secrets.mask import hide
-from floe.control.announcement import SpecFiles
+from floe.control.spec_files import SpecFiles
 from floe.exceptions import FloeError, Terminal
 from floe.model.accounting import RangeCounts, TableCounts
 from floe_job.contract.dead_letter import DeadLetter

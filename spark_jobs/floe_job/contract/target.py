@@ -7,7 +7,7 @@ from pyiceberg.io import FileIO
 from pyiceberg.table.metadata import TableMetadata
 
 from floe.config.sections.transforms import TransformSpec
-from floe.control.announcement import SpecFiles
+from floe.control.spec_files import SpecFiles
 from floe.model.accounting import TableCounts
 from floe.model.intervals import Intervals
 from floe.model.ranges import OffsetRange

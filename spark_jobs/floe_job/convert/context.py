@@ -6,15 +6,16 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from floe.config.registry.settings import RegistrySettings
-from floe.registry.client import Registries
-from floe.registry.exceptions import UnknownSchema, UnusableSchema
-from floe.registry.schema import RegisteredSchema
 from floe_job.contract.schema_lookups import MAX_NAMED, SchemaLookups
 from floe_job.convert.guids import GuidNumbers
-from floe_job.convert.typed.schema_source import SchemaSource
+
+if TYPE_CHECKING:
+    from floe.config.registry.settings import RegistrySettings
+    from floe.registry.client import Registries
+    from floe.registry.schema import RegisteredSchema
+    from floe_job.convert.typed.schema_source import SchemaSource
 
 
 class LookupRecorder:
@@ -26,6 +27,7 @@ class LookupRecorder:
 
     def watched(self, source: SchemaSource) -> SchemaSource:
         """Return a source that notes what it is asked for."""
+        from floe.registry.exceptions import UnknownSchema, UnusableSchema  # not above: few tasks have a registry
 
         def schema_of(schema_id: int) -> RegisteredSchema:
             try:
@@ -70,4 +72,6 @@ class ConverterContext:
 @cache
 def _registries() -> Registries:
     """Return those of this process. The process that workers are forked from never asks for them."""
+    from floe.registry.client import Registries
+
     return Registries(os.environ)

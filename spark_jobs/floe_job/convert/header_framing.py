@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from floe.config.converters.base import ConverterSpec
-from floe.config.converters.protobuf import PROTOBUF
-from floe.config.converters.with_registry import API, registry_of
-from floe.config.registry.settings import RegistrySettings
-from floe_job.convert.context import ConverterContext
-from floe_job.convert.header_guids import HeaderGuids, source_of_guids
-from floe_job.convert.header_ids import HeaderIds, source_of_both_kinds
-from floe_job.convert.typed.schema_source import SchemaSource
+from floe.config.converters.base import API, ConverterSpec
+from floe.config.converters.kinds import PROTOBUF
 from floe_job.source.record_batch import Records
+
+if TYPE_CHECKING:
+    from floe.config.registry.settings import RegistrySettings
+    from floe_job.convert.context import ConverterContext
+    from floe_job.convert.typed.schema_source import SchemaSource
 
 Framed = Callable[[Records], Records]
 
@@ -21,6 +21,11 @@ def framing_of(spec: ConverterSpec, context: ConverterContext) -> Framed:
     """Return what puts the ids in headers before values; it changes nothing where records have no ids in headers."""
     if API not in spec.options:
         return lambda records: records
+    # not above: few tasks have a registry
+    from floe.config.converters.with_registry import registry_of
+    from floe_job.convert.header_guids import HeaderGuids
+    from floe_job.convert.header_ids import HeaderIds
+
     settings = registry_of(spec)
     if not settings.ids.in_headers:
         return lambda records: records
@@ -34,4 +39,7 @@ def source_of(settings: RegistrySettings, context: ConverterContext) -> SchemaSo
     """Return the source of the ids that records have after ``framing_of``."""
     if not settings.ids.in_headers:
         return context.schemas(settings)
+    from floe_job.convert.header_guids import source_of_guids
+    from floe_job.convert.header_ids import source_of_both_kinds
+
     return (source_of_guids if settings.api == "confluent" else source_of_both_kinds)(settings, context)

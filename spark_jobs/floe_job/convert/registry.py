@@ -4,13 +4,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Final
 
-from floe.config.converters.avro import AVRO
-from floe.config.converters.base import JSON, ConverterSpec
-from floe.config.converters.ext_json import EXT_JSON
-from floe.config.converters.json import ENVELOPE
-from floe.config.converters.json_schema import JSON_SCHEMA
-from floe.config.converters.plain import KINDS
-from floe.config.converters.protobuf import PROTOBUF
+from floe.config.converters.base import ConverterSpec
+from floe.config.converters.kinds import AVRO, ENVELOPE, EXT_JSON, JSON, JSON_SCHEMA, PLAIN_KINDS, PROTOBUF
 from floe_job.convert.base import Converters
 from floe_job.convert.context import ConverterContext
 
@@ -33,7 +28,7 @@ CONVERTERS: Final[dict[str, ConverterMaker]] = {
     PROTOBUF: _maker("protobuf.converters", "protobuf_converters"),
     JSON_SCHEMA: _maker("json_schema.converters", "json_schema_converters"),
     EXT_JSON: _maker("ext_json.converters", "ext_json_converters"),
-    **dict.fromkeys(KINDS, _maker("plain.decoder", "plain_converters")),
+    **dict.fromkeys(PLAIN_KINDS, _maker("plain.decoder", "plain_converters")),
     ENVELOPE: _maker("envelope.converters", "envelope_converters"),
 }
 """By ``ConverterSpec.kind``. Another converter needs a line here, and one in ``floe.config.converters.registry``."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from floe.model.accounting import TableCounts
 from floe.model.holding import LogId
@@ -12,9 +13,10 @@ from floe_job.contract.result import DeadLetterResult
 from floe_job.contract.task import DeadLetterRules
 from floe_job.dead_letters.limits import NAMED_DEAD_LETTERS
 from floe_job.dead_letters.log import DeadLetterLog
-from floe_job.dead_letters.table_rows import dead_letters_to_arrow
-from floe_job.dead_letters.topic import DeadLetterTopic
 from floe_job.write.task_files import TargetFiles
+
+if TYPE_CHECKING:
+    from floe_job.dead_letters.topic import DeadLetterTopic
 
 BATCH_ROWS = 1_000
 KEPT_BYTES = 32 * 1024 * 1024
@@ -97,6 +99,8 @@ class DeadLetterCollector:
         target = self._rules.target
         if not self._waiting or self._files is None or target is None or target.metadata is None:
             return
+        from floe_job.dead_letters.table_rows import dead_letters_to_arrow  # not above: most tasks have none
+
         rules = self._rules
         rows = dead_letters_to_arrow(
             self._waiting, target.metadata.schema(), rules.connector, rules.commit_id, table=target.name
@@ -109,6 +113,8 @@ class DeadLetterCollector:
         if not self._unsent or policy.topic is None:
             return
         if self._topic is None:
+            from floe_job.dead_letters.topic import DeadLetterTopic
+
             self._topic = DeadLetterTopic.open(
                 self._rules.conf,
                 policy.topic,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from floe.model.accounting import RangeCounts, TableCounts, balance_tables, check_range_counts
 from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
 from floe_job.contract.result import DeadLetterResult, RangePartResult, TaskResult
-from floe_job.dead_letters import check_ratio
+from floe_job.dead_letters.limits import check_ratio
 from floe_job.driver.inputs import SliceInputs
 from floe_job.driver.job import SliceJob
 from floe_job.driver.rounds import Done

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from pyiceberg.table import Table
 
 from floe.config import Connector
-from floe.control.announcement import SpecFiles, TableFiles
+from floe.control.announcement import TableFiles
 from floe.control.data_files import partition_type_of
+from floe.control.spec_files import SpecFiles
 from floe.control.wire.events import TableReference
 from floe.exceptions import FloeError
 from floe.model.accounting import TableCounts

@@ -9,8 +9,8 @@ from pyiceberg.transforms import BucketTransform, TruncateTransform, UnknownTran
 
 from floe.catalogs.exceptions import TableUnsuitable
 from floe.config.converters.base import PLAIN_JSON
-from floe.parquet import TableWriter
 from floe.parquet.exceptions import UnsupportedColumn, UnsupportedFileFormat
+from floe.parquet.table_writer import TableWriter
 from floe.tables.file_checks import is_inside, roots_of
 from floe_job.contract.target import TableTarget
 from floe_job.convert.context import ConverterContext, LookupRecorder

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from floe.config.converters.base import PLAIN_JSON, ConverterSpec
-from floe.config.converters.charsets import codec_of
-from floe.config.converters.plain import BYTES, ENCODING, STRING
+from floe.config.converters.charsets import ENCODING, codec_of
+from floe.config.converters.kinds import BYTES, STRING
 from floe_job.contract.rejected_record import Rejected
 from floe_job.contract.task import RouteRules
 from floe_job.convert.base import FieldConverter

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from floe.config.expressions.java_regex import compile_expression
 from floe.config.sections.routing import Routing
 from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Converters, FieldConverter
@@ -61,6 +60,8 @@ def matcher(pattern: str) -> Matches:
 
     By Arrow's engine, or by floe's own for what that refuses (look-around, say): the time of either is linear in the values.
     """
+    from floe.config.expressions.java_regex import compile_expression  # not above: few connectors have patterns
+
     compiled = compile_expression(pattern)
     whole = rf"\A(?:{compiled.pattern})\z"
     try:

@@ -10,6 +10,8 @@ import sys
 from zipimport import zipimporter
 
 import confluent_kafka  # noqa: F401
+import pyarrow.json  # noqa: F401
+import pyiceberg.catalog
 import pyiceberg.io.pyarrow  # noqa: F401
 from pyspark.daemon import manager
 

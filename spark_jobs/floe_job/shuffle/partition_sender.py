@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from floe.control.announcement import SpecFiles
+from floe.control.spec_files import SpecFiles
 from floe.parquet.budget import WriteBudget
 from floe.parquet.partitions import Partitioner
 from floe_job.contract.target import TableTarget

@@ -7,7 +7,7 @@ import time
 import confluent_kafka as ck
 import numpy as np
 
-from floe.kafka.truncation import NO_EPOCHS
+from floe.kafka.exceptions import NO_EPOCHS
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import (
     BatchCorrupt,

@@ -1,12 +1,15 @@
 """What one Spark task does: read range parts, route records, make rows, write files, count everything."""
 
+from __future__ import annotations
+
 import logging
 import os
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -34,10 +37,12 @@ from floe_job.source.range_part import RangePart
 from floe_job.source.range_reader import RangeReader
 from floe_job.source.record_batch import Records
 from floe_job.task.rejects import Rejects
-from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.chain import Chain
-from floe_job.transform.readers import Readers
 from floe_job.write.table_rows import TableRows
+
+if TYPE_CHECKING:
+    from floe_job.transform.batch import ParsedBatch
+    from floe_job.transform.readers import Readers
 
 log = logging.getLogger(__name__)
 
@@ -98,11 +103,17 @@ class _TaskRun:
         self._collector = DeadLetterCollector(task.dead_letters, task.index, self._budget)
         self._send_queue = SendQueue(task.index, task.writers) if task.writers else None
         self._chain = Chain.of_task(task.routes)
-        self._readers = Readers.of(task, self._converters, self._key_lookups)
         self._shared_decoder = SharedDecoder.of(task.targets, task.routes, self._converters)
         self._deliveries = 0
         self._rejects = Rejects(task, self._collector)
         self._checked = 0
+
+    @cached_property
+    def _readers(self) -> Readers:
+        """What reads values and keys for transforms. Raises RegistryMisconfigured."""
+        from floe_job.transform.readers import Readers  # not above: most tasks have no transforms
+
+        return Readers.of(self._task, self._converters, self._key_lookups)
 
     def run(self) -> Generator[tuple[int, RowBlock], None, TaskResult]:
         """Read every range part to its end; write as long as no column and no table is missing.
@@ -173,6 +184,8 @@ class _TaskRun:
         if not count or not self._chain.refuses_tombstones:
             return RangeCounts(tombstones=count), present
         none = self._router.relevant(records.tombstones())
+        from floe_job.transform.batch import ParsedBatch
+
         batch = self._chain.without_refused(ParsedBatch.unread(none, self._readers))
         return RangeCounts(tombstones=count - len(none)) + self._take_batch(batch), present
 

@@ -10,7 +10,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from floe.exceptions import FloeError
 from floe.model.accounting import TableCounts
-from floe.parquet import WriteBudget
+from floe.parquet.budget import WriteBudget
 from floe_job.contract.result import Failure, TaskResult
 from floe_job.contract.target import TableResult, TableTarget
 from floe_job.contract.task import Task

@@ -11,7 +11,6 @@ columns to rows that are decoded already, a column at once. Each of them guarant
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from typing import Protocol
 
 import pyarrow as pa
@@ -24,14 +23,6 @@ from floe_job.transform.record_metadata import RecordMetadata
 
 Refusal = tuple[int, str, str]
 """A row that a column transform refuses: its index, the error's name, the reason."""
-
-
-class Reads(Enum):
-    """What a record transform has to see of values: nothing; columns where they are, else objects; objects always."""
-
-    NOTHING = "nothing"
-    COLUMNS = "columns"
-    OBJECTS = "objects"
 
 
 class RecordTransform(Protocol):

@@ -1,34 +1,36 @@
-"""A connector's transforms, one after the other."""
+"""A connector's transforms, one after the other. What only some connectors need is loaded for these."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
 from pyiceberg.schema import Schema
 
-from floe.config.converters.base import JSON
-from floe.config.sections.routing import Routing
+from floe.config.converters.kinds import JSON
 from floe.config.sections.transforms import TransformSpec, source_columns, split_chain
-from floe.config.transforms.options import SourceColumnNames, TransformOptions
-from floe_job.contract.task import RouteRules
-from floe_job.convert.base import Converters, TableConverter
 from floe_job.convert.column_limits import Part, in_parts
-from floe_job.schema.evolution import Path
-from floe_job.schema.proposal import Proposal
-from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues, Records
-from floe_job.transform.base import ColumnTransform, Predicate, Reads, RecordTransform, Refusal
-from floe_job.transform.batch import ParsedBatch
-from floe_job.transform.field_steps.plan import FieldPlan
-from floe_job.transform.field_steps.rows import FieldRows
-from floe_job.transform.readers import Readers
-from floe_job.transform.record_metadata import RecordMetadata
-from floe_job.transform.registry import family_of, predicate_of
-from floe_job.transform.value_change import EachValue
+from floe_job.transform.reads import Reads
+
+if TYPE_CHECKING:
+    from floe.config.sections.routing import Routing
+    from floe.config.transforms.options import SourceColumnNames, TransformOptions
+    from floe_job.contract.task import RouteRules
+    from floe_job.convert.base import Converters, TableConverter
+    from floe_job.schema.evolution import Path
+    from floe_job.schema.proposal import Proposal
+    from floe_job.schema.rules import ColumnRules
+    from floe_job.transform.base import ColumnTransform, Predicate, RecordTransform, Refusal
+    from floe_job.transform.batch import ParsedBatch
+    from floe_job.transform.field_steps.rows import FieldRows
+    from floe_job.transform.readers import Readers
+    from floe_job.transform.record_metadata import RecordMetadata
+    from floe_job.transform.value_change import EachValue
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class _Step:
 
     @classmethod
     def of(cls, spec: TransformSpec) -> _Step:
+        from floe_job.transform.registry import family_of, predicate_of
+
         predicate = None if spec.predicate is None else predicate_of(spec.predicate)
         family = family_of(spec.options)
         return cls(family.records(spec.options), family.reads, spec.options.reads_keys, predicate, spec.negate)
@@ -75,9 +79,7 @@ class Chain:
         steps = [_Step.of(spec) for spec in whole]
         left = _steps_of_fields(steps, whole, routing) if routing is not None and is_plain_json else 0
         self._steps = steps[: len(steps) - left]
-        self._field_steps = [
-            step.transform for step in steps[len(steps) - left :] if isinstance(step.transform, EachValue)
-        ]
+        self._field_steps = [cast("EachValue", step.transform) for step in steps[len(steps) - left :]]
 
     @classmethod
     def of(cls, specs: Sequence[TransformSpec]) -> Chain:
@@ -123,6 +125,8 @@ class Chain:
                 yield batch
 
     def _applied(self, records: Records, readers: Readers, part: Part) -> ParsedBatch:
+        from floe_job.transform.batch import ParsedBatch
+
         some = records if part == (0, len(records)) else records.select(range(*part))
         return self.without_refused(self.apply(ParsedBatch.unread(some, readers)))
 
@@ -152,6 +156,9 @@ class Chain:
         """
         if not self._field_steps:
             return None
+        from floe_job.transform.field_steps.plan import FieldPlan
+        from floe_job.transform.field_steps.rows import FieldRows
+
         changes = [step.change for step in self._field_steps]
         plan = None if schema is None else FieldPlan.of(schema, rules, changes)
         return FieldRows(self._field_steps, table, converters, plan)
@@ -161,7 +168,9 @@ class Chain:
         by_kind: dict[type[TransformOptions], list[TransformOptions]] = {}
         for spec in self._added:
             by_kind.setdefault(type(spec.options), []).append(spec.options)
-        makers = []
+        makers: list[Callable[[Schema | None], ColumnTransform]] = []
+        if by_kind:
+            from floe_job.transform.registry import family_of
         for options in by_kind.values():
             columns = family_of(options[0]).columns
             if columns is None:
@@ -173,6 +182,10 @@ class Chain:
 
 def _steps_of_fields(steps: Sequence[_Step], specs: Sequence[TransformSpec], routing: Routing) -> int:
     """Return how many steps at the end only change fields, if those before see no values, and none decides the route."""
+    if not steps:
+        return 0
+    from floe_job.transform.value_change import EachValue
+
     count = 0
     for step, spec in zip(reversed(steps), reversed(specs), strict=True):
         is_own = isinstance(step.transform, EachValue) and step.transform.is_of_fields and step.predicate is None

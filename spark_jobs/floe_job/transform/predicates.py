@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from floe.config.expressions.java_regex import compile_expression
-from floe.config.sections.predicates import PredicateSpec
+from floe.config.sections.transforms import PredicateSpec
 from floe.config.transforms.predicates import HAS_HEADER_KEY, NAME, PATTERN, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
 from floe_job.source.messages import has_header
 from floe_job.transform.base import Predicate

@@ -12,7 +12,9 @@ import pytest
 
 from floe.kafka.admin import Cluster
 from floe.kafka.dead_letter_topic import DeadLetterTopicUnusable, ensure_dead_letter_topic
-from floe_job.dead_letters import DeadLetter, DeadLetterRefused, DeadLetterTopic
+from floe_job.contract.dead_letter import DeadLetter
+from floe_job.dead_letters.topic import DeadLetterTopic
+from floe_job.exceptions import DeadLetterRefused
 from stack.services.broker import Broker
 
 BEFORE = ("__connect.errors.topic", b"forged")

@@ -9,8 +9,7 @@ import pytest
 
 from floe.exceptions import FloeError
 from floe.model.accounting import TableCounts
-from floe_job.dead_letters import TooManyDeadLetters
-from floe_job.exceptions import SliceRefused
+from floe_job.exceptions import SliceRefused, TooManyDeadLetters
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 DEAD_LETTERS = "db.letters"

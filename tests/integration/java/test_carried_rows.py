@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from pyiceberg.table import Table
 
-from floe.config.converters.base import ConverterSpec
-from floe.config.converters.protobuf import PROTOBUF
-from floe.config.converters.with_registry import API
+from floe.config.converters.base import API, ConverterSpec
+from floe.config.converters.kinds import PROTOBUF
 from floe.config.properties import Properties
 from floe_job.convert.base import Converters
 from floe_job.convert.context import ConverterContext

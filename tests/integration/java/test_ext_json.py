@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from floe.config.converters.base import ConverterSpec
-from floe.config.converters.ext_json import EXT_JSON
-from floe.config.converters.with_registry import API, registry_of
+from floe.config.converters.base import API, ConverterSpec
+from floe.config.converters.kinds import EXT_JSON
+from floe.config.converters.with_registry import registry_of
 from floe.config.properties import Properties
 from floe.registry.client import SchemaRegistry as Client
 from floe_job.convert.envelope.decoder import EnvelopeDecoder

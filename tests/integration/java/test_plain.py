@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from floe.config.converters.base import ConverterSpec
-from floe.config.converters.charsets import codec_of
-from floe.config.converters.plain import BOOLEAN, BYTES, ENCODING, STRING
+from floe.config.converters.charsets import ENCODING, codec_of
+from floe.config.converters.kinds import BOOLEAN, BYTES, STRING
 from floe.config.properties import Properties
 from floe_job.convert.plain.decoder import PlainDecoder
 from stack.services.broker import KAFKA

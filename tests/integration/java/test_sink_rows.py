@@ -15,7 +15,7 @@ from pyiceberg.table.name_mapping import MappedField, NameMapping
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
 
 from floe.config.converters.base import ConverterSpec
-from floe.config.converters.json import ENVELOPE
+from floe.config.converters.kinds import ENVELOPE
 from floe.config.properties import Properties
 from floe_job.convert.base import Converters
 from floe_job.convert.context import ConverterContext

@@ -51,8 +51,9 @@ from pyiceberg.types import (
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name
 from floe.modes.replace import replace_files
-from floe.parquet import FileRewriter, TableWriter
 from floe.parquet.arrow_shapes import storage_type
+from floe.parquet.file_rewriter import FileRewriter
+from floe.parquet.table_writer import TableWriter
 from floe.tables.row_removal import Removal
 from floe.tables.snapshot_commit import SpecFile, append, commit_snapshot
 

@@ -14,7 +14,7 @@ from floe.tables.routes import Routes
 from floe_job.convert import registry
 from floe_job.exceptions import SliceRefused
 from floe_job.transform import registry as transform_registry
-from floe_job.transform.registry import Family
+from floe_job.transform.family import Family
 from tests.support.job import line_converter, own_transforms
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import replay
@@ -188,7 +188,8 @@ def test_own_transform_dead_letters_are_redriven(pipeline: MakePipeline, monkeyp
     one = steered(pipeline)
     one.produce(GIVEN)
     one.run()
-    monkeypatch.setitem(transform_registry.FAMILIES, own_transforms.Steering, Family(own_transforms.Forgive))
+    steering = transform_registry.name_of(own_transforms.Steering)
+    monkeypatch.setitem(transform_registry.FAMILIES, steering, Family(own_transforms.Forgive))
     replay(one, dead_letters=True)
     assert one.column("id") == [0, 1, 3, 8]
     with pytest.raises(DeadLettersLeft, match="all 2 dead letters"):

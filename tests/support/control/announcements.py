@@ -4,8 +4,9 @@ import json
 from collections.abc import Iterable, Sequence
 from uuid import uuid4
 
-from floe.control.announcement import Announcement, SpecFiles, TableFiles, encode_announcement, next_offset
+from floe.control.announcement import Announcement, TableFiles, encode_announcement, next_offset
 from floe.control.announcement_reader import find_announcement
+from floe.control.spec_files import SpecFiles
 from floe.control.topic_reader import ControlMessage
 from floe.control.wire.events import DataFile, PartitionType, TableReference
 from floe.kafka.transactions import ControlRecord

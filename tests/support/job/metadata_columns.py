@@ -11,7 +11,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, LongType, NestedField, StructType
 
 from floe.config.transforms.kafka_metadata import KafkaMetadata
-from floe_job.transform import MetadataColumns, RecordMetadata
+from floe_job.transform.kafka_metadata.columns import MetadataColumns
+from floe_job.transform.record_metadata import RecordMetadata
 
 MILLIS = 1_704_164_645_000  # 2024-01-02T03:04:05Z
 

@@ -12,17 +12,16 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 
 from floe.config.properties import Properties
-from floe.config.sections.predicates import PredicateSpec
-from floe.config.sections.transforms import TransformSpec
+from floe.config.sections.transforms import PredicateSpec, TransformSpec
 from floe.config.transforms import registry as config
 from floe.config.transforms.options import By, PredicateClass, TransformClass, TransformOptions
 from floe_job.schema.evolution import Path
 from floe_job.schema.proposal import Proposal
-from floe_job.transform import registry
+from floe_job.transform import predicates, registry
 from floe_job.transform.base import Refusal
 from floe_job.transform.batch import ParsedBatch
+from floe_job.transform.family import Family
 from floe_job.transform.record_metadata import RecordMetadata
-from floe_job.transform.registry import Family
 
 # -- whole records: what the field "do" says ---------------------------------------------------------------------------
 
@@ -165,9 +164,9 @@ def register(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(config.TRANSFORMS, STEER.name, STEER)
     monkeypatch.setitem(config.TRANSFORMS, LABEL.name, LABEL)
     monkeypatch.setitem(config.PREDICATES, HAS_FIELD.name, HAS_FIELD)
-    monkeypatch.setitem(registry.FAMILIES, Steering, Family(Steer))
-    monkeypatch.setitem(registry.FAMILIES, Label, Family(LabelRecords, LabelColumns))
-    monkeypatch.setitem(registry.PREDICATES, "example.HasField", HasField)
+    monkeypatch.setitem(registry.FAMILIES, registry.name_of(Steering), Family(Steer))
+    monkeypatch.setitem(registry.FAMILIES, registry.name_of(Label), Family(LabelRecords, LabelColumns))
+    monkeypatch.setitem(predicates.PREDICATES, "example.HasField", HasField)
 
 
 def steer(alias: str = "steer", mark: str = "seen", **more: Any) -> TransformSpec:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from floe.config.properties import Properties
-from floe.config.sections.predicates import PredicateSpec
-from floe.config.sections.transforms import TransformSpec
+from floe.config.sections.transforms import PredicateSpec, TransformSpec
 from floe.config.transforms.kafka_metadata import KAFKA_METADATA, KafkaMetadata
 from floe.config.transforms.registry import TRANSFORMS
 

@@ -20,7 +20,7 @@ from floe.config import Connector
 from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.control.wire.codec import encode
 from floe.control.wire.events import DataComplete, DataFile, DataWritten, Event, PartitionType, Payload, TableReference
-from floe.parquet import TableWriter
+from floe.parquet.table_writer import TableWriter
 
 SCHEMA = Schema(NestedField(1, "id", LongType(), required=False), NestedField(2, "sauce", LongType(), required=False))
 

@@ -46,8 +46,8 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe.parquet import TableWriter
 from floe.parquet.arrow_shapes import storage_type
+from floe.parquet.table_writer import TableWriter
 
 TableFactory = Callable[..., Table]
 

@@ -14,8 +14,9 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 
 from floe.commit.table_commit import TableCommit, commit_table
-from floe.control.announcement import Announcement, SpecFiles, TableFiles, next_offset
+from floe.control.announcement import Announcement, TableFiles, next_offset
 from floe.control.data_files import from_pyiceberg, partition_type_of
+from floe.control.spec_files import SpecFiles
 from floe.control.table_work import TableWork
 from floe.control.wire.events import DataFile, TableReference
 from floe.model.accounting import RangeCounts, TableCounts
@@ -27,7 +28,7 @@ from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import OffsetRange
 from floe.model.route_hash import route_hash
 from floe.model.slice_kind import reason_and_mode
-from floe.parquet import TableWriter
+from floe.parquet.table_writer import TableWriter
 from floe.tables.table_ledger import ledger_of
 from tests.support.tables.lake import CLUSTER, GROUP, ROUTE, SAUCES, TABLE, TIME_MS, TOPIC, TOPIC_ID, Lake, Row
 

@@ -8,7 +8,7 @@ import pytest
 from pyiceberg.schema import index_by_id
 
 from bench.records import NESTED, PIZZA, ROUTED, UNTIDY, WIDE, Shape
-from floe_job.convert import JsonDecoder
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.schema.rules import ColumnRules
 
 SHAPES = (PIZZA, ROUTED, NESTED, WIDE, UNTIDY)

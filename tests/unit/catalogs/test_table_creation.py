@@ -25,7 +25,7 @@ from floe.catalogs.exceptions import TableUnsuitable
 from floe.catalogs.table_creation import NewTable, sort_order, with_identifiers
 from floe.config.sections.field_terms import SortTerm, parse_partition_by, parse_sort_by
 from floe.config.sections.tables import TableSettings
-from floe_job.convert import JsonDecoder
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.schema.rules import PLAIN
 
 CUSTOMER = StructType(

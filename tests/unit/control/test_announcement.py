@@ -8,8 +8,9 @@ import pytest
 
 from floe.control import announcement as module
 from floe.control import headers as h
-from floe.control.announcement import Announcement, SpecFiles, TableFiles, encode_announcement
+from floe.control.announcement import Announcement, TableFiles, encode_announcement
 from floe.control.announcement_reader import find_announcement
+from floe.control.spec_files import SpecFiles
 from floe.control.wire.codec import decode
 from floe.control.wire.events import PartitionFieldType, PartitionType
 from floe.model.accounting import TableCounts

@@ -13,9 +13,10 @@ import pytest
 from floe.control import announcement as module
 from floe.control import announcement_reader
 from floe.control import headers as h
-from floe.control.announcement import Announcement, SpecFiles, encode_announcement
+from floe.control.announcement import Announcement, encode_announcement
 from floe.control.announcement_reader import AnnouncementReader, find_announcement
 from floe.control.signature import Signature, is_signed, signed
+from floe.control.spec_files import SpecFiles
 from floe.control.topic_reader import ControlMessage
 from floe.control.wire.codec import decode, encode
 from floe.control.wire.events import Event, PartitionType, StartCommit

@@ -17,7 +17,7 @@ from floe.catalogs.client import Tables
 from floe.commit.table_commit import commit_table
 from floe.control.table_work import TableWork
 from floe.model.intervals import Intervals
-from floe.parquet import TableWriter
+from floe.parquet.table_writer import TableWriter
 from floe.tables.exceptions import FilesNotWritten, TableNotCommitted
 from tests.support.tables.lake import TABLE, TOPIC, Lake
 from tests.support.tables.slices import make_announcement, make_plan, make_share

@@ -11,8 +11,8 @@ from pyiceberg.table import Table
 from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType, StructType, UUIDType
 
 from floe.catalogs import pyiceberg_patches
-from floe.parquet import FileRewriter
 from floe.parquet.exceptions import UnsupportedFileFormat
+from floe.parquet.file_rewriter import FileRewriter
 from tests.support.tables.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, local, rows, write
 
 INNER = StructType(NestedField(90, "a b", LongType(), required=True), NestedField(91, "u", UUIDType(), required=False))

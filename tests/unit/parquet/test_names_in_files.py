@@ -15,7 +15,8 @@ from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType
 
 from floe.parquet.exceptions import UnsupportedColumn
 from floe.parquet.layout import FileLayout
-from floe_job.convert import Decoded, JsonDecoder
+from floe_job.convert.base import Decoded
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
 

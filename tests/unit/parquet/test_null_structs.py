@@ -29,7 +29,7 @@ from pyiceberg.types import (
 
 from floe.parquet.layout import FileLayout
 from floe.parquet.null_structs import without_hidden_nulls
-from floe_job.convert import JsonDecoder
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.schema.rules import ColumnRules
 from tests.support.tables.parquet_tables import TableFactory, commit, local, write
 

@@ -27,7 +27,7 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe.parquet import WriteBudget
+from floe.parquet.budget import WriteBudget
 from floe.parquet.sort_order import RowOrder
 from tests.support.tables.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, local, rows, spec, write
 

@@ -18,8 +18,9 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.typedef import Record
 from pyiceberg.types import DateType, ListType, LongType, MapType, NestedField, StringType, StructType, TimestampType
 
-from floe.parquet import TableWriter, WriteBudget
+from floe.parquet.budget import WriteBudget
 from floe.parquet.exceptions import UnsupportedFileFormat
+from floe.parquet.table_writer import TableWriter
 from tests.support.tables.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
 
 

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.transforms import IdentityTransform
 
-from floe.parquet import TableWriter, WriteBudget
+from floe.parquet.budget import WriteBudget
+from floe.parquet.table_writer import TableWriter
 from tests.support.tables.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
 
 BY_ID = spec((1, IdentityTransform(), "id"))

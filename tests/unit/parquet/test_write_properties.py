@@ -19,7 +19,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StructType
 
 from floe.catalogs.exceptions import CodeRefused
-from floe.parquet import WriteBudget
+from floe.parquet.budget import WriteBudget
 from floe.parquet.exceptions import UnsupportedFileFormat
 from tests.support.tables.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
 

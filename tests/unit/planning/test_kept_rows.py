@@ -18,7 +18,7 @@ from floe.model.ledger import Ledger
 from floe.model.plan import commit_id_of
 from floe.model.ranges import OffsetRange
 from floe.planning.kept_rows import dead_letters_with_rows
-from floe.slices.dead_letter_table import DEAD_LETTERS_SCHEMA
+from floe.slices.dead_letter_schema import DEAD_LETTERS_SCHEMA
 from floe.tables.snapshot_commit import append
 from floe.tables.table_state import TableStates
 from tests.support.tables.lake import CLUSTER, GROUP, LEDGER, OTHER_TABLE, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake

@@ -6,7 +6,8 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, ListType, LongType, MapType, NestedField, StringType, StructType, TimestampType
 
-from floe.slices.dead_letter_table import DEAD_LETTERS_SCHEMA, DeadLetterTable, check_suitable
+from floe.slices.dead_letter_schema import DEAD_LETTERS_SCHEMA, check_suitable
+from floe.slices.dead_letter_table import DeadLetterTable
 from floe.tables.exceptions import DeadLetterTableUnsuitable
 from floe.tables.table_state import TableStates
 from tests.support.tables.lake import CLUSTER, SCHEMA, TOPIC, Lake

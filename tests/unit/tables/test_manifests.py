@@ -21,8 +21,8 @@ from floe.control.data_files import to_pyiceberg
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties, write_properties
 from floe.modes.replace import replace_files
-from floe.parquet import TableWriter
 from floe.parquet.arrow_shapes import storage_type
+from floe.parquet.table_writer import TableWriter
 from floe.tables.exceptions import TableRefused
 from floe.tables.row_removal import Removal
 from floe.tables.snapshot_commit import SpecFile, append, commit_snapshot

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from floe.config.converters.base import ConverterSpec, Role
+from floe.config.converters.kinds import AVRO
 from floe.config.converters.with_registry import check_ids, read_nullables, spec_with_registry
 from floe.config.keys.option_reader import OptionReader
-
-AVRO: Final = "avro"
-"""The kind of Avro with schemas of a registry."""
 
 ENHANCED_SUPPORT: Final = "enhanced.avro.schema.support"
 CONNECT_METADATA: Final = "connect.meta.data"

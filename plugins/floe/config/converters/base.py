@@ -1,16 +1,21 @@
 """What a converter is to the configuration: a class of Kafka Connect, and the options that the job needs."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
-from floe.config.keys.option_reader import OptionReader
+from floe.config.converters.kinds import JSON
 from floe.config.properties import Properties
+
+if TYPE_CHECKING:
+    from floe.config.keys.option_reader import OptionReader
 
 Role = Literal["key", "value", "header"]
 
-JSON: Final = "json"
-"""The kind of JSON without schemas."""
+API: Final = "floe.registry.api"
+"""The option of a spec that says whose class the converter is, and with it how its options and its records are read."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,9 @@ import codecs
 import re
 from typing import Final
 
+ENCODING: Final = "converter.encoding"
+"""The option with the character set of text; without it UTF-8."""
+
 _JAVA_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_+-]{0,59}", re.ASCII)
 _IBM: Final = re.compile(r"(?:ibm|cp)_?0*(\d{3,5})", re.ASCII)
 _NO_CHARSETS: Final = frozenset(

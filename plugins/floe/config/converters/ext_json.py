@@ -7,12 +7,10 @@ from typing import Final
 
 from floe.config.converters.base import ConverterSpec, Role
 from floe.config.converters.json import DECIMAL_FORMAT, REPLACE_NULL, SCHEMAS_ENABLE, warn_of_defaults
+from floe.config.converters.kinds import EXT_JSON
 from floe.config.converters.with_registry import spec_with_registry
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-
-EXT_JSON: Final = "ext-json"
-"""The kind of JSON objects of a schema's id and a payload."""
 
 _HEADERS: Final = "apicurio.registry.headers.enabled"
 _OF_IDS: Final = (

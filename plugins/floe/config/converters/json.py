@@ -3,13 +3,11 @@
 import json
 from typing import Final
 
-from floe.config.converters.base import JSON, ConverterSpec, Role
+from floe.config.converters.base import ConverterSpec, Role
+from floe.config.converters.kinds import ENVELOPE, JSON
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
 from floe.config.secrets.detection import is_reference
-
-ENVELOPE: Final = "envelope"
-"""The kind of JSON with schemas: an object of a schema and a payload."""
 
 SCHEMAS_ENABLE: Final = "schemas.enable"
 REPLACE_NULL: Final = "replace.null.with.default"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from floe.config.converters.base import ConverterSpec, Role
+from floe.config.converters.kinds import JSON_SCHEMA
 from floe.config.converters.with_registry import check_ids, read_nullables, spec_with_registry
 from floe.config.keys.option_reader import OptionReader
-
-JSON_SCHEMA: Final = "json-schema"
-"""The kind of JSON with schemas of a registry."""
 
 OPTIONAL: Final = "use.optional.for.nonrequired"
 FLATTEN_SINGLETONS: Final = "flatten.singleton.unions"

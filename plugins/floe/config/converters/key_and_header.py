@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from floe.config.converters.base import ConverterSpec, prefix_of
-from floe.config.converters.plain import KINDS
+from floe.config.converters.kinds import PLAIN_KINDS
 from floe.config.converters.registry import converter_of, read_converter
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
@@ -56,7 +56,7 @@ def read_key_converter(
     spec = read_converter(settings, "key")
     if converter_of(name, "key") is None:
         settings.problems[-1] += f". For a route by the bytes of keys as text set {_BYTES}"
-    elif routing.path and spec.kind in KINDS:
+    elif routing.path and spec.kind in PLAIN_KINDS:
         settings.problems.append(
             f"{field}, but {_KEY} {name[:_SHOWN_CHARACTERS]!r} gives keys without fields: remove one"
         )

@@ -4,25 +4,11 @@ from collections.abc import Callable
 from typing import Final
 
 from floe.config.converters.base import ConverterClass, ConverterSpec, Role
-from floe.config.converters.charsets import codec_of
+from floe.config.converters.charsets import ENCODING, codec_of
+from floe.config.converters.kinds import BOOLEAN, BYTES, NUMBERS, PLAIN_KINDS, SIMPLE_HEADER, STRING
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
 from floe.config.secrets.detection import is_reference
-
-STRING: Final = "string"
-BYTES: Final = "bytes"
-BOOLEAN: Final = "boolean"
-NUMBERS: Final = ("short", "int", "long", "float", "double")
-"""The kinds of numbers, as Kafka's serializers write them: of 2, 4, 8, 4 and 8 bytes, the highest byte first."""
-
-KINDS: Final = frozenset({STRING, BYTES, BOOLEAN, *NUMBERS})
-"""All kinds of plain values."""
-
-SIMPLE_HEADER: Final = "simple-header"
-"""The kind of headers that are text, from which Connect guesses a type. Nothing decodes headers yet."""
-
-ENCODING: Final = "converter.encoding"
-"""The option with the character set of text; without it UTF-8."""
 
 NO_FIELDS: Final = (
     "value.converter gives values without fields, of which no row can be made: every record is rejected. Set the "
@@ -37,7 +23,7 @@ _ROLES: Final = frozenset[Role]({"key", "value", "header"})
 
 def has_no_fields(spec: ConverterSpec) -> bool:
     """Whether a converter gives values without fields."""
-    return spec.kind in KINDS
+    return spec.kind in PLAIN_KINDS
 
 
 def read_string(options: OptionReader, role: Role) -> ConverterSpec:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from floe.config.converters.base import ConverterSpec, Role
+from floe.config.converters.kinds import PROTOBUF
 from floe.config.converters.with_registry import check_ids, read_nullables, spec_with_registry
 from floe.config.keys.option_reader import OptionReader
-
-PROTOBUF: Final = "protobuf"
-"""The kind of Protobuf with schemas of a registry."""
 
 FULL_NAMES: Final = "enhanced.protobuf.schema.support"
 ENUMS_AS_NUMBERS: Final = "int.for.enums"

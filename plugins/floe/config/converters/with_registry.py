@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
-from floe.config.converters.base import ConverterSpec, Role
+from floe.config.converters.base import API, ConverterSpec, Role
 from floe.config.exceptions import ConfigError
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
 from floe.config.registry.apicurio import read_apicurio
 from floe.config.registry.confluent import read_confluent
 from floe.config.registry.settings import Api, RegistrySettings
-
-API: Final = "floe.registry.api"
-"""The option of a spec that says whose class the converter is, and with it how its options and its records are read."""
 
 _KEEP_NULLS: Final = "ignore.default.for.nullables"
 _ID_DESERIALIZER: Final = "schema.id.deserializer"

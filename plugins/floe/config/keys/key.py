@@ -1,13 +1,18 @@
 """The description of one configuration key."""
 
+from __future__ import annotations
+
 import enum
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from floe.config.keys.key_class import KeyClass
-from floe.config.keys.loaded_code import LoadedCode
+
+if TYPE_CHECKING:
+    from floe.config.keys.loaded_code import LoadedCode
 
 
 class Kind(enum.Enum):

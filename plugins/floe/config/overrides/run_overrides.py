@@ -20,7 +20,7 @@ from floe.config.properties import Properties, flatten
 from floe.config.secrets.detection import shown
 from floe.config.sections.tables import STATIC, table_of
 from floe.config.sections.topics import REGEX, TOPICS
-from floe.config.sections.transforms import NAMES, is_unowned
+from floe.config.sections.transform_reader import NAMES, is_unowned
 
 _SOURCE = "param config"
 _SHOWN_CHARACTERS = 200

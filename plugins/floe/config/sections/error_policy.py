@@ -1,12 +1,17 @@
 """The handling of records that cannot become rows: the keys ``errors.*`` and ``floe.deadletter.*``."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from floe.config.keys.reader import Settings
 from floe.config.keys.values import InvalidValue
 from floe.config.names import table_problem, topic_problem
+
+if TYPE_CHECKING:
+    from floe.config.keys.reader import Settings
 
 TOLERANCE = "errors.tolerance"
 DEAD_LETTER_TABLE = "floe.deadletter.table"

@@ -1,14 +1,19 @@
 """Routing: which tables a record goes to."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from floe.config.keys.reader import Settings
 from floe.config.names import has_control_characters, plain_problem
 from floe.config.sections.table_template import PLACEHOLDER, TOPIC, VALUE, _Named, is_name, may_name, topic_part
-from floe.config.sections.tables import REGEX, STATIC, TOPICS, Tables, TableSettings
-from floe.config.transforms.options import By
+from floe.config.sections.tables import REGEX, STATIC, TOPICS
+
+if TYPE_CHECKING:
+    from floe.config.keys.reader import Settings
+    from floe.config.sections.tables import Tables, TableSettings
+    from floe.config.transforms.options import By
 
 DYNAMIC = "iceberg.tables.dynamic-enabled"
 FIELD = "iceberg.tables.route-field"

@@ -1,9 +1,12 @@
 """How the schemas of tables follow the records."""
 
-from dataclasses import dataclass
-from typing import Literal
+from __future__ import annotations
 
-from floe.config.keys.reader import Settings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from floe.config.keys.reader import Settings
 
 CASE = "floe.schema.case"
 ON_CONFLICT, ON_UNSUITABLE = "floe.schema.on-conflict", "floe.partition.on-unsuitable"

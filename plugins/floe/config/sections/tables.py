@@ -1,19 +1,21 @@
 """The tables that a connector names, and its settings for each."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floe.config.exceptions import MAX_SHOWN_PROBLEMS
-from floe.config.expressions.java_regex import check_expression
-from floe.config.keys.key import Key
-from floe.config.keys.lookup import find
-from floe.config.keys.reader import Settings
 from floe.config.keys.values import parse_list
 from floe.config.names import plain_problem, table_problem, topic_problem
 from floe.config.sections.field_terms import PartitionTerm, SortTerm, parse_partition_by, parse_sort_by
+
+if TYPE_CHECKING:
+    from floe.config.keys.key import Key
+    from floe.config.keys.reader import Settings
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Tables:
 
 def table_of(key: str) -> tuple[str, str] | None:
     """Split a key about one table into the table's name and the setting's. None for any other key."""
+    from floe.config.keys.lookup import find  # not above: workers get settings, and read none
+
     entry = find(key)
     return None if entry is None else _table_of(entry, key)
 
@@ -217,5 +221,7 @@ def _columns(text: str) -> tuple[str, ...]:
 
 
 def _regex(text: str) -> str:
+    from floe.config.expressions.java_regex import check_expression
+
     check_expression(text)
     return text

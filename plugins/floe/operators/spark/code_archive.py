@@ -7,13 +7,14 @@ import importlib.util
 import marshal
 import os
 import sys
+import time
 import uuid
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.machinery import SourceFileLoader
-from importlib.util import MAGIC_NUMBER, source_hash
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import CodeType, MappingProxyType, ModuleType
 
@@ -22,20 +23,22 @@ from floe.cache_folder import cache_folder
 MARSHAL_VERSION = 2
 """Later ones write references where an object happens to be shared, so that no two processes agree."""
 
-UNCHECKED_HASH = (0b01).to_bytes(4, "little")
-"""PEP 552: valid for its source as it is. Both come in one archive, and where Python is another, the source is read."""
+WORKERS = Path(__file__).resolve().parents[2] / "workers.txt"
+"""The modules that workers may load. ``python -m stack.manifest`` writes it; drivers run where floe is installed."""
+
+SETTLED_NS = 3_000_000_000
+"""Age of a change from which a file's times show each later one: the coarsest file systems keep them to two seconds."""
 
 
-def bytecode(name: str, path: Path, source: bytes) -> bytes | None:
-    """Return the content of the ``.pyc`` of a file that is in the archive as ``name``; None if there can be none."""
+def marshalled(name: str, path: Path) -> bytes | None:
+    """Return the code of a file that is in the archive as ``name``; None if it cannot be written."""
     code = SourceFileLoader(name, str(path)).get_code(name)
     if code is None:
         return None
     try:
-        body = marshal.dumps(_moved(code, name), MARSHAL_VERSION)
+        return marshal.dumps(_moved(code, name), MARSHAL_VERSION)
     except ValueError:  # a constant that this version cannot write
         return None
-    return MAGIC_NUMBER + UNCHECKED_HASH + source_hash(source) + body
 
 
 def _moved(code: CodeType, name: str) -> CodeType:
@@ -84,26 +87,21 @@ def own_folder(folder: Path, own: Mapping[str, str]) -> str:
 
 
 def archive(folder: Path, own: Mapping[str, str] = MappingProxyType({})) -> Path:
-    """Pack library and job into ``floe-<hash>.zip`` for workers elsewhere, in ``folder`` or, once for all, in floe's cache.
+    """Pack what workers load into ``floe-<hash>.zip``, in ``folder`` or, once for all, in floe's cache.
 
-    Equal sources give equal bytes and name, for one version of Python. The name carries the content's hash: a Connect
-    session that was given other bytes under a known name would go on with the old code.
+    Equal sources give equal bytes and name, for one version of Python and of the library that compresses. The name carries
+    the content's hash: a Connect session that was given other bytes under a known name would go on with the old code.
 
     ``own``: modules of the user, by name.
     """
-    files = sorted(
-        (path.relative_to(root).as_posix(), path.read_bytes(), path)
-        for root, package in ((PLUGINS, "floe"), (jobs_folder(), "floe_job"))
-        for path in (root / package).rglob("*.py")
-    )
-    digest = hashlib.sha256(MAGIC_NUMBER)
-    for name, source, _ in files:
-        digest.update(name.encode() + b"\0" + source + b"\0")
-    for name, text in sorted(own.items()):
-        digest.update(f"{name}\0{len(text)}\0{text}".encode())
+    files = _files()
+    cache: Path | None = None
     with suppress(OSError):
-        folder = cache_folder(os.environ) or folder
-    target = folder / f"floe-{digest.hexdigest()[:16]}.zip"
+        cache = cache_folder(os.environ)
+    digest = _digest(files, cache)
+    for name, text in sorted(own.items()):
+        digest += f"\0{name}\0{len(text)}\0{text}"
+    target = (cache or folder) / f"floe-{hashlib.sha256(digest.encode()).hexdigest()[:16]}.zip"
     if not target.exists():
         draft = target.with_name(f"{target.name}.{uuid.uuid4().hex}")
         _pack(files, own, draft)
@@ -111,18 +109,68 @@ def archive(folder: Path, own: Mapping[str, str] = MappingProxyType({})) -> Path
     return target
 
 
-def _pack(files: Iterable[tuple[str, bytes, Path]], own: Mapping[str, str], target: Path) -> None:
+def _files() -> list[tuple[str, Path]]:
+    """Return the files of what workers load, by their names in the archive."""
+    roots = {"floe": PLUGINS, "floe_job": jobs_folder()}
+    return [(name, roots[name.partition("/")[0]] / name) for name in WORKERS.read_text(encoding="utf-8").split()]
+
+
+def _digest(files: Sequence[tuple[str, Path]], cache: Path | None) -> str:
+    """Return the hash of the files' content, which is kept in the cache by their sizes and times.
+
+    It is not kept where a file was changed a moment ago: the next change might have the same time.
+    """
+    if cache is None:
+        return _content_digest(files)
+    began = time.time_ns()
+    stamp, latest = hashlib.sha256(_maker().encode()), 0
+    for name, path in files:
+        stat = path.stat()
+        times = stat.st_mtime_ns, stat.st_ctime_ns
+        stamp.update(f"{name}\0{path}\0{stat.st_size}\0{times}\0{stat.st_ino}\0".encode())
+        latest = max(latest, *times)
+    known = cache / f"code-{stamp.hexdigest()[:32]}"
+    with suppress(FileNotFoundError):
+        return known.read_text(encoding="ascii")
+    digest = _content_digest(files)
+    if latest < began - SETTLED_NS:
+        draft = known.with_name(f"{known.name}.{uuid.uuid4().hex}")
+        draft.write_text(digest, encoding="ascii")
+        draft.replace(known)
+    return digest
+
+
+def _content_digest(files: Sequence[tuple[str, Path]]) -> str:
+    digest = hashlib.sha256(_maker().encode())
+    for name, path in files:
+        digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _maker() -> str:
+    """Name what else decides the archive's bytes."""
+    import pyarrow as pa
+
+    return f"{MAGIC_NUMBER.hex()} {pa.__version__}"
+
+
+def _pack(files: Sequence[tuple[str, Path]], own: Mapping[str, str], target: Path) -> None:
+    from floe.operators.spark import bundle  # not above: nothing heavy while Airflow parses DAGs
+
+    modules = {}
+    for name, path in files:
+        code = marshalled(name, path)
+        module = name.removesuffix(".py").replace("/", ".")
+        modules[module.removesuffix(".__init__")] = (
+            module.endswith(".__init__"),
+            path.read_text(encoding="utf-8") if code is None else code,
+        )
+    entries = {
+        bundle.FILE: bundle.packed(modules),
+        f"{bundle.NAME}.py": Path(bundle.__file__).read_bytes(),
+        **{f"{package}/__init__.py": bundle.STUB.encode() for package in ("floe", "floe_job")},
+        **{name: text.encode() for name, text in sorted(own.items())},
+    }
     with zipfile.ZipFile(target, "w") as packed:
-        for name, source, path in files:
-            code = bytecode(name, path, source)
-            if code is not None:
-                packed.writestr(_entry(f"{name}c"), code)
-            packed.writestr(_entry(name), source)
-        for name, text in sorted(own.items()):
-            packed.writestr(_entry(name), text.encode())
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    return entry
+        for name, content in entries.items():
+            packed.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), content)

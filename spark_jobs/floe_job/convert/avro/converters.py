@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from floe.config.converters.avro import (
-    CONNECT_METADATA,
-    ENHANCED_SUPPORT,
-    FLATTEN_SINGLETONS,
-    FLATTEN_SINGLETONS_ONCE,
-)
+from floe.config.converters.avro import CONNECT_METADATA, ENHANCED_SUPPORT, FLATTEN_SINGLETONS, FLATTEN_SINGLETONS_ONCE
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.with_registry import api_of
 from floe.config.keys.option_reader import OptionReader

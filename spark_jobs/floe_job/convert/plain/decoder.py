@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from floe.config.converters.base import ConverterSpec
-from floe.config.converters.plain import BOOLEAN, BYTES, ENCODING, NUMBERS, STRING
+from floe.config.converters.charsets import ENCODING
+from floe.config.converters.kinds import BOOLEAN, BYTES, NUMBERS, STRING
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.context import ConverterContext

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from floe.config.keys.reader import Settings
-from floe.config.sections.transforms import TransformSpec, read_transforms
+from floe.config.sections.transform_reader import read_transforms
+from floe.config.sections.transforms import TransformSpec
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"

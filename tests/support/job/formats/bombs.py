@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from floe.config.converters.base import ConverterSpec
-from floe.config.converters.json import ENVELOPE
+from floe.config.converters.kinds import ENVELOPE
 from floe.config.properties import Properties
 from floe.registry.schema import RegisteredSchema, SchemaText, SchemaType
 from floe_job.convert.context import ConverterContext

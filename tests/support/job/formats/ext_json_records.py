@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from floe.config.converters.base import ConverterSpec
-from floe.config.converters.ext_json import EXT_JSON
-from floe.config.converters.with_registry import API
+from floe.config.converters.base import API, ConverterSpec
+from floe.config.converters.kinds import EXT_JSON
 from floe.config.properties import Properties
 from floe.registry.exceptions import UnknownSchema
 from floe.registry.schema import RegisteredSchema, SchemaText

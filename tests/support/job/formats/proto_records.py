@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from floe.config.converters.base import ConverterSpec
-from floe.config.converters.protobuf import PROTOBUF
-from floe.config.converters.with_registry import API
+from floe.config.converters.base import API, ConverterSpec
+from floe.config.converters.kinds import PROTOBUF
 from floe.config.properties import Properties
 from floe.registry.exceptions import UnknownSchema
 from floe.registry.schema import RegisteredSchema

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from floe.config.converters.avro import AVRO
-from floe.config.converters.base import ConverterSpec
-from floe.config.converters.with_registry import API, api_of, registry_of
+from floe.config.converters.base import API, ConverterSpec
+from floe.config.converters.kinds import AVRO
+from floe.config.converters.with_registry import api_of, registry_of
 from floe.config.exceptions import ConfigError
 from floe.config.properties import Properties
 from floe.config.report import rows_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from floe.config.converters.ext_json import EXT_JSON
+from floe.config.converters.kinds import EXT_JSON
 from floe.config.converters.with_registry import registry_of
 from tests.support.registry.connector_keys import NONE, Make, with_apicurios
 

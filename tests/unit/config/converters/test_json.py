@@ -2,8 +2,8 @@
 
 import pytest
 
-from floe.config.converters.base import JSON, ConverterSpec
-from floe.config.converters.json import ENVELOPE
+from floe.config.converters.base import ConverterSpec
+from floe.config.converters.kinds import ENVELOPE, JSON
 from floe.config.properties import Properties
 
 PREFIX = "value.converter."

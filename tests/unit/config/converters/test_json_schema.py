@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from floe.config.converters.json_schema import FLATTEN_SINGLETONS, JSON_SCHEMA, OPTIONAL
+from floe.config.converters.json_schema import FLATTEN_SINGLETONS, OPTIONAL
+from floe.config.converters.kinds import JSON_SCHEMA
 from floe.config.converters.with_registry import registry_of
 from tests.support.registry.connector_keys import NONE, VALUE, Make, Problems, with_confluents
 

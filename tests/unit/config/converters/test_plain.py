@@ -1,8 +1,8 @@
 import pytest
 
 from floe.config.converters.base import ConverterSpec
-from floe.config.converters.charsets import codec_of
-from floe.config.converters.plain import ENCODING, PLAIN
+from floe.config.converters.charsets import ENCODING, codec_of
+from floe.config.converters.plain import PLAIN
 from floe.config.overrides.frozen_config import restore_config
 from floe.config.properties import Properties
 

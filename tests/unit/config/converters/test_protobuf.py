@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from floe.config.converters.protobuf import DEFAULTS, PROTOBUF
+from floe.config.converters.kinds import PROTOBUF
+from floe.config.converters.protobuf import DEFAULTS
 from floe.config.converters.with_registry import api_of, registry_of
 from tests.support.registry.connector_keys import NONE, VALUE, Make, Problems, with_apicurios, with_confluents
 

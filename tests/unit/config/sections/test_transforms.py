@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from floe.config.keys.reader import Settings
-from floe.config.sections.transforms import read_transforms
+from floe.config.sections.transform_reader import read_transforms
 from floe.config.transforms.kafka_metadata import KafkaMetadata
 from floe.config.transforms.options import TransformOptions
 

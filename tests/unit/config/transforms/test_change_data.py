@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from floe.config.keys.reader import Settings
-from floe.config.sections.transforms import read_transforms
+from floe.config.sections.transform_reader import read_transforms
 from floe.config.transforms.confluent.extract_topic import path_of
 from floe.config.transforms.debezium.deletes import Deletes
 from floe.config.transforms.debezium.reference import Reference

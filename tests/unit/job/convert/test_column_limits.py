@@ -12,7 +12,7 @@ from pyiceberg.schema import Schema
 
 from floe.config.converters.base import ConverterSpec
 from floe.config.sections.routing import Routing
-from floe.control.announcement import SpecFiles
+from floe.control.spec_files import SpecFiles
 from floe.registry.schema import RegisteredSchema, SchemaText, SchemaType
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
 from floe_job.contract.target import TableTarget

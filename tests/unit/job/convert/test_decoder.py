@@ -22,7 +22,8 @@ from pyiceberg.types import (
     TimestampType,
 )
 
-from floe_job.convert import Decoded, JsonDecoder
+from floe_job.convert.base import Decoded
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.schema.rules import ColumnRules
 
 SCHEMA = Schema(

@@ -7,10 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from floe.config.converters.avro import AVRO
-from floe.config.converters.base import ConverterSpec
-from floe.config.converters.protobuf import PROTOBUF
-from floe.config.converters.with_registry import API
+from floe.config.converters.base import API, ConverterSpec
+from floe.config.converters.kinds import AVRO, PROTOBUF
 from floe.config.properties import Properties
 from floe.config.registry.settings import RegistrySettings
 from floe.registry.exceptions import UnknownSchema

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from floe.config.converters.avro import AVRO
-from floe.config.converters.base import PLAIN_JSON, ConverterSpec
-from floe.config.converters.protobuf import PROTOBUF
-from floe.config.converters.with_registry import API
+from floe.config.converters.base import API, PLAIN_JSON, ConverterSpec
+from floe.config.converters.kinds import AVRO, PROTOBUF
 from floe.config.properties import Properties
 from floe.config.registry.settings import RegistrySettings
 from floe.registry.exceptions import UnknownSchema

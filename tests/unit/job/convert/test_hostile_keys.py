@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from floe_job.convert import JsonDecoder
 from floe_job.convert.json.columnar import ColumnarReader
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.exceptions import Unconvertible
 from floe_job.schema.inference import extend
 from floe_job.schema.limits import MAX_COLUMNS, FullNames

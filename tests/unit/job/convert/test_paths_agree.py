@@ -18,8 +18,9 @@ from pyiceberg.table.name_mapping import NameMapping
 from pyiceberg.table.update.schema import UpdateSchema
 
 from floe.parquet.layout import FileLayout
-from floe_job.convert import Decoded, JsonDecoder
+from floe_job.convert.base import Decoded
 from floe_job.convert.json import template_reader
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.json.fallbacks import NotExact
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema.rules import ColumnRules

@@ -3,7 +3,9 @@
 import pytest
 
 from floe.exceptions import Terminal
-from floe_job.dead_letters import DeadLetter, TooManyDeadLetters, check_ratio
+from floe_job.contract.dead_letter import DeadLetter
+from floe_job.dead_letters.limits import check_ratio
+from floe_job.exceptions import TooManyDeadLetters
 
 
 def dead_letters(count: int) -> list[DeadLetter]:

@@ -4,7 +4,8 @@ import logging
 
 import pytest
 
-from floe_job.dead_letters import DeadLetter, DeadLetterLog
+from floe_job.contract.dead_letter import DeadLetter
+from floe_job.dead_letters.log import DeadLetterLog
 
 
 def dead_letter(offset: int = 7, value: bytes | None = b"{", reason: str = "not JSON") -> DeadLetter:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from floe.exceptions import Retryable, Terminal
-from floe_job.dead_letters import DeadLetter, DeadLetterRefused, DeadLetterTopic, DeadLetterUndelivered
-from floe_job.dead_letters.topic import connect_headers
-from floe_job.exceptions import InvalidRecord, SliceRefused
+from floe_job.contract.dead_letter import DeadLetter
+from floe_job.dead_letters.topic import DeadLetterTopic, connect_headers
+from floe_job.exceptions import DeadLetterRefused, DeadLetterUndelivered, InvalidRecord, SliceRefused
 from floe_job.stages import STAGES
 
 SECRET = "canary-7f3a"

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from floe.config.converters.avro import AVRO
-from floe.config.converters.base import JSON, ConverterSpec
-from floe.config.converters.plain import BYTES, ENCODING, STRING
-from floe.config.converters.with_registry import API
+from floe.config.converters.base import API, ConverterSpec
+from floe.config.converters.charsets import ENCODING
+from floe.config.converters.kinds import AVRO, BYTES, JSON, STRING
 from floe.config.properties import Properties
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pyiceberg.schema import Schema
 from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType, StructType
 
-from floe_job.convert import JsonDecoder
 from floe_job.convert.json import decoder
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema import field_outline, limits
 from floe_job.schema.added_columns import AddedColumns

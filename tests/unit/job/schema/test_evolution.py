@@ -23,7 +23,8 @@ from pyiceberg.types import (
 )
 
 from floe.tables.exceptions import TableRefused
-from floe_job.convert import Decoded, JsonDecoder
+from floe_job.convert.base import Decoded
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.limits import MAX_COLUMN_DEPTH, MAX_COLUMNS, MAX_NAME_LENGTH

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from floe_job.convert import JsonDecoder
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.native import librdkafka
 from floe_job.source.native.consumer import Consumer, SettingRefused

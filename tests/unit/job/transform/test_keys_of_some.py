@@ -8,8 +8,7 @@ import pytest
 
 from floe.config.converters.base import PLAIN_JSON
 from floe.config.properties import Properties
-from floe.config.sections.predicates import PredicateSpec
-from floe.config.sections.transforms import TransformSpec
+from floe.config.sections.transforms import PredicateSpec, TransformSpec
 from floe.config.transforms.predicates import HAS_HEADER_KEY
 from floe_job.convert.context import ConverterContext, LookupRecorder
 from floe_job.transform.chain import Chain

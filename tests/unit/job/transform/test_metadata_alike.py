@@ -21,7 +21,8 @@ from pyiceberg.types import (
 from floe.config.transforms.kafka_metadata import KafkaMetadata
 from floe.parquet.arrow_shapes import reshape, storage_type
 from floe_job.exceptions import Unconvertible
-from floe_job.transform import MetadataColumns, RecordMetadata
+from floe_job.transform.kafka_metadata.columns import MetadataColumns
+from floe_job.transform.record_metadata import RecordMetadata
 from floe_job.types import converter
 from tests.support.job.column_types import primitives
 from tests.support.job.metadata_columns import HEADED, column, struct

@@ -34,7 +34,7 @@ from pyiceberg.types import (
 )
 
 from floe.parquet.exceptions import UnsupportedColumn
-from floe_job.convert import JsonDecoder
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.exceptions import REASON_LENGTH, Unconvertible
 from floe_job.schema.rules import PLAIN
 from floe_job.types import converter

@@ -10,7 +10,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import MappedField, NameMapping, parse_mapping_from_json
 from pyiceberg.types import IntegerType, ListType, LongType, MapType, NestedField, StringType, StructType
 
-from floe_job.convert import Decoded, JsonDecoder
+from floe_job.convert.base import Decoded
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
 from tests.support.tables.parquet_tables import TableFactory

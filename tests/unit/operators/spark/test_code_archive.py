@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import zipfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+from zipimport import zipimporter
 
 import pytest
 
-from floe.operators.spark import code_archive
-from floe.operators.spark.code_archive import bytecode
+from floe.operators.spark import bundle, code_archive
+from floe.operators.spark.code_archive import marshalled
+from stack.manifest import WORKERS, workers
+
+MOST_BYTES = 1_500_000
+LONG_AGO = time.time_ns() - 3_600_000_000_000
 
 
 def test_archive_is_packed_once_and_equal_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,21 +30,62 @@ def test_archive_is_packed_once_and_equal_everywhere(tmp_path: Path, monkeypatch
     monkeypatch.setenv("FLOE_CACHE_DIR", str(tmp_path / "cache"))
     kept = code_archive.archive(tmp_path / "nowhere")
     assert kept.parent == tmp_path / "cache"
+    assert kept.name == here.name
     packed = kept.stat().st_mtime_ns
     assert code_archive.archive(tmp_path / "nowhere").stat().st_mtime_ns == packed
 
 
-def test_a_worker_reads_bytecode_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archive_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLOE_CACHE_DIR", "")
+    assert code_archive.archive(tmp_path).stat().st_size <= MOST_BYTES
+
+
+def test_the_list_of_modules_is_of_this_tree() -> None:
+    assert WORKERS.read_text(encoding="utf-8") == workers(), "run python -m stack.manifest"
+
+
+def test_no_module_of_workers_uses_names_that_are_loaded_by_text() -> None:
+    for name, path in code_archive._files():
+        if name != "floe/config/__init__.py":
+            assert "from floe.config import" not in path.read_text(encoding="utf-8"), f"{name}: import from its module"
+
+
+def test_a_worker_loads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLOE_CACHE_DIR", "")
+    archive = code_archive.archive(tmp_path, {"pizza_rules.py": "PRICE = 9\n"})
+    code = (
+        "import floe_job.task.read_task as it, floe, floe_job, pizza_rules\n"
+        "print(it.__file__, it.run_task.__code__.co_filename, floe.__version__, bool(floe_job.__doc__), pizza_rules.PRICE)"
+    )
+    done = _worker(archive, code)
+    file = "floe_job/task/read_task.py"
+    assert done.stdout.split() == [f"{archive}/{file}", file, "0.1.0", "True", "9"], done.stderr
+
+
+def test_a_worker_can_load_every_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLOE_CACHE_DIR", "")
     archive = code_archive.archive(tmp_path)
-    with zipfile.ZipFile(archive) as packed:
-        names = set(packed.namelist())
-    assert {name for name in names if name.endswith(".pyc")} == {f"{n}c" for n in names if n.endswith(".py")}
-    code = "import floe_job.task.read_task as it; print(it.__file__, it.run_task.__code__.co_filename)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": str(archive)}, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == [f"{archive}/floe_job/task/read_task.pyc", "floe_job/task/read_task.py"]
+    names = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name, _ in code_archive._files()]
+    names.remove("floe_job.runtime.worker_daemon")  # it is run, not imported
+    code = f"from importlib import import_module\nfor name in {names}: import_module(name)\nprint('all')"
+    done = _worker(archive, code)
+    assert done.stdout.strip() == "all", done.stderr
+
+
+def test_another_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "MAGIC_NUMBER", b"old\n")
+    content = bundle.packed({})
+    monkeypatch.undo()
+    archive = SimpleNamespace(archive="/nowhere/floe.zip", get_data=lambda _: content)
+    with pytest.raises(ImportError, match="packed by another version of Python"):
+        bundle.Bundle.of(cast(zipimporter, archive))
+
+
+def test_code_that_cannot_be_marshalled_goes_as_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLOE_CACHE_DIR", "")
+    monkeypatch.setattr(code_archive, "marshalled", lambda name, path: None)
+    done = _worker(code_archive.archive(tmp_path), "import floe; print(floe.__version__)")
+    assert done.stdout.strip() == "0.1.0", done.stderr
 
 
 def test_bytecode_says_nothing_of_where_it_was_made(tmp_path: Path) -> None:
@@ -43,10 +93,72 @@ def test_bytecode_says_nothing_of_where_it_was_made(tmp_path: Path) -> None:
     made = []
     for folder in (_made(tmp_path / "a"), _made(tmp_path / "b")):
         (folder / "m.py").write_bytes(source)
-        made.append(bytecode("p/m.py", folder / "m.py", source))
+        made.append(marshalled("p/m.py", folder / "m.py"))
     assert made[0] == made[1]
     assert made[0] is not None
     assert str(tmp_path).encode() not in made[0]
+
+
+# -- an edited file ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A library of two modules, and a cache."""
+    module = tmp_path / "plugins" / "floe" / "__init__.py"
+    job = tmp_path / "spark_jobs" / "floe_job" / "__init__.py"
+    for path in (module, job):
+        path.parent.mkdir(parents=True)
+        path.write_text("PRICE = 7\n")
+    listed = tmp_path / "workers.txt"
+    listed.write_text("floe/__init__.py\nfloe_job/__init__.py\n")
+    monkeypatch.setattr(code_archive, "PLUGINS", tmp_path / "plugins")
+    monkeypatch.setattr(code_archive, "WORKERS", listed)
+    monkeypatch.setenv("FLOE_SPARK_JOBS_DIR", str(tmp_path / "spark_jobs"))
+    monkeypatch.setenv("FLOE_CACHE_DIR", str(tmp_path / "cache"))
+    yield module
+
+
+def _wait_until_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    later = time.time_ns() + 3_600_000_000_000
+    monkeypatch.setattr(code_archive.time, "time_ns", lambda: later)
+
+
+def test_an_edit_in_the_same_moment_makes_another_archive(tree: Path, tmp_path: Path) -> None:
+    first = code_archive.archive(tmp_path)
+    before = tree.stat()
+    tree.write_text("PRICE = 8\n")
+    os.utime(tree, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert code_archive.archive(tmp_path) != first
+    tree.write_text("PRICE = 7\n")
+    assert code_archive.archive(tmp_path) == first
+
+
+def test_settled_files_are_not_read_again(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _wait_until_settled(monkeypatch)
+    first = code_archive.archive(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
+        assert code_archive.archive(tmp_path) == first
+
+
+@pytest.mark.parametrize("keeps_time", [True, False])
+def test_an_edit_of_a_settled_file_makes_another_archive(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, keeps_time: bool
+) -> None:
+    os.utime(tree, ns=(LONG_AGO, LONG_AGO))
+    _wait_until_settled(monkeypatch)
+    first = code_archive.archive(tmp_path)
+    tree.write_text("PRICE = 8\n")
+    if keeps_time:
+        os.utime(tree, ns=(LONG_AGO, LONG_AGO))
+    assert code_archive.archive(tmp_path) != first
+
+
+def _worker(archive: Path, code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(archive)}, capture_output=True, text=True
+    )
 
 
 def _made(folder: Path) -> Path:

@@ -13,7 +13,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
 from floe.config.converters.base import ConverterSpec, Role
-from floe.config.converters.plain import BOOLEAN, BYTES, ENCODING, STRING
+from floe.config.converters.charsets import ENCODING
+from floe.config.converters.kinds import BOOLEAN, BYTES, STRING
 from floe.config.properties import Properties
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.plain.decoder import PlainDecoder

@@ -1,13 +1,13 @@
-"""The conditions of a connector's transforms."""
+"""The keys ``predicates`` and ``predicates.*``: the conditions of a connector's transforms."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from floe.config.keys.reader import Settings
 from floe.config.keys.spelling import spelled_as
 from floe.config.keys.values import InvalidValue, parse_boolean
 from floe.config.properties import Properties
+from floe.config.sections.transforms import PredicateSpec
 from floe.config.transforms.registry import PREDICATES
 
 NAMES: Final = "predicates"
@@ -15,15 +15,6 @@ PREDICATE: Final = "predicate"
 NEGATE: Final = "negate"
 _TYPE: Final = "type"
 _SHOWN_CHARACTERS: Final = 100
-
-
-@dataclass(frozen=True)
-class PredicateSpec:
-    """A condition on records. ``type``: the Java class; ``options``: its keys."""
-
-    alias: str
-    type: str
-    options: Properties = Properties()  # noqa: RUF009 - immutable
 
 
 def read_predicates(settings: Settings) -> dict[str, PredicateSpec]:

@@ -1,0 +1,163 @@
+"""The keys ``transforms`` and ``transforms.*``: a connector's transforms, in their order."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from floe.config.keys.reader import Settings
+from floe.config.keys.spelling import spelled_as
+from floe.config.properties import Properties
+from floe.config.sections.predicate_reader import NEGATE, PREDICATE, predicate_of, read_predicates
+from floe.config.sections.transforms import PredicateSpec, TransformSpec
+from floe.config.transforms.allowed_modules import NO_MODULES, AllowedModules
+from floe.config.transforms.options import SIDES, TransformClass
+from floe.config.transforms.other_names import CLASSES, key_meant
+from floe.config.transforms.python_class import PREFIX, read_python_class
+from floe.config.transforms.registry import TRANSFORMS
+
+NAMES = "transforms"
+_TYPE: Final = "type"
+_SUFFIX: Final = "Transform"
+_SHOWN_CHARACTERS = 100
+
+
+def read_transforms(settings: Settings, allowed: AllowedModules = NO_MODULES) -> tuple[TransformSpec, ...]:
+    """Read the transforms in the order of ``transforms``; problems are noted in ``settings``.
+
+    ``allowed``: the modules that transforms in Python may be in.
+    """
+    names = settings.names(NAMES)
+    settings.problems.extend(
+        f"transforms names {name[:_SHOWN_CHARACTERS]!r} twice: Duplicate alias provided."
+        for name, count in Counter(names).items()
+        if name and count > 1
+    )
+    if "" in names:
+        settings.problems.append("transforms has an empty name: write names with commas between")
+    settings.problems.extend(
+        f"transforms names {name[:40]!r}…, which has {len(name)} characters: write at most {_SHOWN_CHARACTERS}"
+        for name in dict.fromkeys(names)
+        if len(name) > _SHOWN_CHARACTERS
+    )
+    unique = tuple(name for name in dict.fromkeys(names) if 0 < len(name) <= _SHOWN_CHARACTERS)
+    owned = _owned(settings, unique)
+    predicates = read_predicates(settings)
+    specs = [_read_transform(settings, name, owned[name], predicates, allowed) for name in unique]
+    read = tuple(spec for spec in specs if spec is not None)
+    _check_columns(settings, read)
+    settings.warnings.extend(f"{NAMES}.{spec.alias}.{doubt}" for spec in read for doubt in spec.options.doubts)
+    settings.notes.extend(
+        f"transform {spec.alias!r} makes rows of updates and deletes with a column _cdc: they are appended, "
+        "floe has no upserts yet"
+        for spec in read
+        if spec.options.writes_changes
+    )
+    return read
+
+
+def _owned(settings: Settings, names: tuple[str, ...]) -> dict[str, Properties]:
+    """Divide the keys below ``transforms.`` among the names; the longest matching name has the key."""
+    owned: dict[str, dict[str, str]] = {name: {} for name in names}
+    owners = _Owners(names)
+    for key, value in settings.properties.under(f"{NAMES}.").items():
+        owner = owners.of(key)
+        if owner is None:
+            settings.problems.append(
+                f"unknown key {f'{NAMES}.{key}'[:_SHOWN_CHARACTERS]!r}: {NAMES} does not name this transform, it names "
+                f"{', '.join(names)[:_SHOWN_CHARACTERS] or 'none'}; name it there, or remove the key"
+            )
+        else:
+            owned[owner][key.removeprefix(f"{owner}.")] = value
+    return {name: Properties(keys) for name, keys in owned.items()}
+
+
+def is_unowned(key: str, names: Collection[str]) -> bool:
+    """Whether ``key`` is a setting of a transform that is not among the names."""
+    return key.startswith(f"{NAMES}.") and _Owners(names).of(key.removeprefix(f"{NAMES}.")) is None
+
+
+class _Owners:
+    """The names of transforms, for lookups of thousands of keys."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = frozenset(names)
+        self._lengths = sorted({len(name) for name in self._names if name}, reverse=True)
+        self._begins = tuple(f"{name}." for name in self._names)
+
+    def of(self, key: str) -> str | None:
+        """Return the longest of the names with which ``key`` begins, followed by a dot."""
+        if not key.startswith(self._begins):
+            return None
+        ends = (end for end in self._lengths if key[end : end + 1] == "." and key[:end] in self._names)
+        return next((key[:end] for end in ends), None)
+
+
+def _read_transform(
+    settings: Settings, name: str, keys: Properties, predicates: dict[str, PredicateSpec], allowed: AllowedModules
+) -> TransformSpec | None:
+    prefix = f"{NAMES}.{name}."
+    if _TYPE not in keys:
+        settings.problems.append(
+            f'Missing required configuration "{prefix}{_TYPE}" which has no default value: set {_known()}'
+        )
+        return None
+    if keys[_TYPE].strip().startswith(PREFIX):
+        own = read_python_class(settings.problems, name, prefix, keys, allowed)
+        predicate, negate = predicate_of(settings, prefix, keys, predicates)
+        return None if own is None else TransformSpec(name, PREFIX + own.path, own, predicate, negate)
+    found = _class_of(keys[_TYPE].strip())
+    if found is None:
+        problem = _type_problem(keys[_TYPE].strip())
+        settings.problems.append(f"{prefix}{_TYPE} {keys[_TYPE][:_SHOWN_CHARACTERS]!r} {problem}")
+        return None
+    settings.problems.extend(_key_problems(prefix, found, keys))
+    options = found.read(settings.problems, prefix, keys)
+    predicate, negate = predicate_of(settings, prefix, keys, predicates)
+    return None if options is None else TransformSpec(name, found.name, options, predicate, negate)
+
+
+def _class_of(name: str) -> TransformClass | None:
+    return TRANSFORMS.get(name) or next((one for one in TRANSFORMS.values() if one.simple_name == name), None)
+
+
+def _known() -> str:
+    return ", ".join(dict.fromkeys(one.name for one in TRANSFORMS.values()))
+
+
+def _type_problem(name: str) -> str:
+    simple_name = name.rpartition(".")[2]
+    sided = next((_class_of(f"{simple_name}${side}") for side, _ in SIDES), None)
+    if name in CLASSES:
+        hint = CLASSES[name]
+    elif sided is not None:
+        hint = f"write {sided.name}, or the same with another end"
+    elif (found := _class_spelled_as(simple_name)) is not None:
+        hint = f"did you mean {found.name}?"
+    else:
+        hint = f"remove it, or transform upstream, or write it in Python as {PREFIX}package.module.Class"
+    return f"is no transform that floe has: {hint}"
+
+
+def _class_spelled_as(simple_name: str) -> TransformClass | None:
+    names = {one.simple_name.removesuffix(_SUFFIX): one for one in reversed(TRANSFORMS.values())}
+    meant = spelled_as(simple_name.removesuffix(_SUFFIX), tuple(names))
+    return None if meant is None else names[meant]
+
+
+def _key_problems(prefix: str, found: TransformClass, keys: Properties) -> Iterator[str]:
+    known = (_TYPE, *found.keys)
+    for key in keys:
+        if key not in (*known, PREDICATE, NEGATE):
+            shown = repr((prefix + key)[: 2 * _SHOWN_CHARACTERS])
+            meant = key_meant(found.simple_name, key) or spelled_as(key, (*known, PREDICATE, NEGATE))
+            hint = f"; did you mean {prefix}{meant}?" if meant else ""
+            yield f"unknown key {shown}: {found.simple_name} has {', '.join(known)} and no other{hint}"
+
+
+def _check_columns(settings: Settings, specs: tuple[TransformSpec, ...]) -> None:
+    columns = Counter(column for spec in specs for column in set(spec.options.columns))
+    settings.problems.extend(
+        f"two transforms write column {column!r}: set another field_name for one of them"
+        for column, count in columns.items()
+        if count > 1
+    )
