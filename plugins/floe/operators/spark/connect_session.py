@@ -17,6 +17,12 @@ MAX_GENERATIONS = 20
 TIMEOUT_S = {"max_retries": 9, "initial_backoff": 50, "backoff_multiplier": 2, "max_backoff": 5000, "jitter": 0}
 """About twenty seconds for a server that does not answer: Airflow tries again. Spark's own would be ten minutes."""
 
+HAS_ARCHIVE = "spark.floe.archive"
+"""A setting of a session: the archive that it has. It ends with the session, as the archive does."""
+
+CONF = {"spark.sql.adaptive.enabled": "false", "spark.sql.codegen.wholeStage": "false"}
+"""Of floe's sessions: a job of one row a task is planned and started sooner without."""
+
 _SESSIONS = uuid.UUID("3a8c5b52-0b5e-5f4e-8a3d-f10ef10ef10e")
 
 
@@ -60,7 +66,7 @@ def open_session(conn_id: str, archive: Path) -> Session:
         spark = SparkSession.builder.remote(f"{url};session_id={own}").create()
         spark.client.set_retry_policies([DefaultPolicy(**TIMEOUT_S)])
         try:
-            spark.addArtifacts(str(archive), pyfile=True)
+            _equip(spark, archive)
         except (PySparkException, RpcError) as error:
             reason = str(error.details()) if isinstance(error, RpcError) else str(error)
             spark.client.close()
@@ -73,3 +79,12 @@ def open_session(conn_id: str, archive: Path) -> Session:
         return Session(spark, tag)
     msg = f"no session on the Spark Connect server of connection {conn_id!r}: {clip(reason, 300)}. Is the server up?"
     raise JobFailed(msg, code="FLOE-517")
+
+
+def _equip(spark: Any, archive: Path) -> None:
+    """Give a session the archive and its settings, unless an earlier run did. Of several at once, each does it."""
+    if spark.conf.get(HAS_ARCHIVE, "") == archive.name:
+        return
+    spark.addArtifacts(str(archive), pyfile=True)
+    for key, value in {**CONF, HAS_ARCHIVE: archive.name}.items():  # last, what says that all is there
+        spark.conf.set(key, value)
