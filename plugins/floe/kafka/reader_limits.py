@@ -38,13 +38,14 @@ class ReaderLimits:
     """Bytes: ``memory`` that a worker should use, ``largest_batch`` of Kafka's that it reads, decompressed.
 
     ``stall_seconds``: without progress, after which a range counts as stalled. ``is_portable``: read by confluent-kafka's
-    public interface alone.
+    public interface alone. ``has_short_answers``: no answer of the brokers gets longer than the shortest, whatever was read.
     """
 
     memory: int = 400 * MIB
     largest_batch: int = 512 * MIB
     stall_seconds: float = 60.0
     is_portable: bool = False
+    has_short_answers: bool = False
 
     @property
     def queue_bytes(self) -> int:

@@ -1,12 +1,20 @@
 """The Spark jobs of one slice: run, monitored, and cancelled."""
 
+import logging
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
+from floe.config.secrets.mask import hide
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
 from floe_job.contract.work_done import Meter, Sum, WorkDone
 from floe_job.runtime.spark_runner import context_of, is_connected, meter_of, run_on
+
+log = logging.getLogger(__name__)
+
+_WORKER_ENDED: Final = ("Python worker exited unexpectedly", "ExecutorLostFailure")
+"""What Spark says where a worker, or the executor that has it, was killed, as for its memory."""
 
 GROUP = "floe-slice"
 """Spark's name for the jobs of a slice: the context starts its workers by another one, beside it."""
@@ -28,12 +36,31 @@ class SparkJobs:
         # a session of Spark Connect is shared: what belongs to this job has its tags, which are of one thread
         self._tags: tuple[str, ...] = tuple(spark.getTags()) if is_connected(spark) else ()
         self._tasks = 0
-        self._is_running = False
+        self._is_running = self._is_cancelled = False
         self._completed = 0
         self._meter: Meter = Sum()
 
     def run(self, tasks: Sequence[Task]) -> list[TaskResult]:
-        """Run each task in a Spark task of its own and return the results of those attempts that succeeded."""
+        """Run each task in a Spark task of its own and return the results of those attempts that succeeded.
+
+        Where a worker ended by itself, all run once more, with the shortest answers of the brokers: what compressed batches
+        take cannot be known before they are decompressed.
+        """
+        try:
+            return self._run(tasks)
+        except Exception as error:
+            has_run_shortly = all(task.limits.has_short_answers for task in tasks)
+            if self._is_cancelled or has_run_shortly or not any(text in str(error) for text in _WORKER_ENDED):
+                raise
+            log.warning(
+                "a worker of Spark ended while it read or wrote: its memory may have been short. All %s tasks run once more, "
+                "with short answers of the brokers. Spark says: %s",
+                len(tasks),
+                next(iter(hide(str(error)).splitlines()), ""),
+            )
+        return self._run([replace(one, limits=replace(one.limits, has_short_answers=True)) for one in tasks])
+
+    def _run(self, tasks: Sequence[Task]) -> list[TaskResult]:
         self._tasks, self._completed, self._meter = len(tasks), 0, meter_of(self._spark)
         self._is_running = True
         try:
@@ -52,6 +79,7 @@ class SparkJobs:
 
     def cancel(self) -> None:
         """Cancel the running tasks. Their results are lost."""
+        self._is_cancelled = True
         if not is_connected(self._spark):
             context_of(self._spark).cancelAllJobs()
         for tag in self._tags:

@@ -182,6 +182,8 @@ class RangeProgress:
 
     def _choose_answers(self, measured: Measured) -> None:
         """Request longer answers where batches are tiny or not compressed, the shortest once one was."""
+        if self._limits.has_short_answers:
+            return
         largest = measured.largest.nbytes if measured.largest is not None else 0
         if self._mode is Mode.UNCOMPRESSED and self._was_compressed:
             self._change(Mode.MANY)

@@ -83,18 +83,22 @@ def test_row_05_result_lost_on_way_to_driver_fails_record_counts(sink: Sink) -> 
     sink.assert_exactly_once()
 
 
-def test_row_05_python_worker_killed_one_attempt_is_announced(make_sink: MakeSink) -> None:
+@pytest.mark.parametrize(
+    ("master", "said"), [("local[2,4]", "Lost task"), ("local[2]", "All 2 tasks run once more")], ids=["spark", "floe"]
+)
+def test_row_05_python_worker_killed_one_attempt_is_announced(make_sink: MakeSink, master: str, said: str) -> None:
+    """Spark tries the task again, or floe all of them where Spark is told to try none."""
     sink = make_sink(partitions=2)
     sink.producer.produce(120_000, pad=100)
     sink.run(max_records=10)
-    run = sink.new_run(spark="local[2,4]")
+    run = sink.new_run(spark=master)
     assert run.step("plan").is_done
     writing = run.start("write")
     assert wait_until(lambda: bool(workers(writing)), timeout_s(60), pause=0.01), writing.tail()
     time.sleep(0.1)
     workers(writing)[0].kill()
     assert writing.finish(timeout_s(180)).is_done, writing.tail()
-    assert "Lost task" in writing.log.read_text(), writing.tail()
+    assert said in writing.log.read_text(), writing.tail()
     assert run.persist("commit").is_done
     assert len(sink.announcements()) == 2
     sink.assert_exactly_once()

@@ -147,6 +147,16 @@ def test_burst_after_uncompressed_batches_is_bounded(
     assert most_at_once(conf, name, TINY + bursts, ReaderLimits(memory)) < memory
 
 
+def test_short_answers_keep_any_burst_small(conf: dict[str, Any], topic: Callable[..., str]) -> None:
+    """As tasks run again whose worker was killed: here a single answer of a megabyte would take most of a gigabyte."""
+    name, bursts = topic(), 600
+    more = {"compression.type": "zstd", "batch.num.messages": 1, "linger.ms": 0}
+    produce(conf, name, [{"value": b"%010d" % i * 20} for i in range(TINY)], **{"batch.size": 16_384})
+    produce(conf, name, [{"value": b"x" * MB}] * bursts, **more)
+    limits = ReaderLimits(400 * MIB, has_short_answers=True)
+    assert most_at_once(conf, name, TINY + bursts, limits) < 400 * MIB
+
+
 @FAST_ONLY
 @pytest.mark.parametrize("size", [1_000, 16_000, pytest.param(900_000, marks=pytest.mark.full)])
 def test_batches_that_are_not_compressed_are_bounded(
