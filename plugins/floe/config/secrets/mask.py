@@ -23,6 +23,9 @@ SHORTEST = GRAM
 MAX_LENGTH = 65_536
 """Maximum characters of a secret that is searched for in other spellings, too."""
 
+MAX_TOGETHER = 1_000
+"""Different settings as a whole that are remembered as learned."""
+
 _NO_SECRETS = ("airflow", "hidden", HIDDEN)
 """Common passwords of test stacks, and the text that replaces secrets. Airflow does not hide them either: its logs are full
 of the word."""
@@ -47,6 +50,7 @@ class Mask:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen: set[tuple[str, str]] = set()
+        self._seen_together: set[frozenset[tuple[str, object]]] = set()
         self._too_short: set[str] = set()
         self._fragments = Fragments()
 
@@ -59,9 +63,14 @@ class Mask:
 
     def learn(self, settings: Mapping[str, object]) -> frozenset[str]:
         """Learn the secrets among settings; return the texts that are hidden from now on and were not before."""
+        flat = frozenset(settings.items()) if all(isinstance(value, str) for value in settings.values()) else None
         with self._lock:
+            if flat is not None and flat in self._seen_together:  # as with each table that a catalog gives
+                return frozenset()
             fresh = [pair for pair in _flat(settings) if pair not in self._seen]
             self._seen.update(fresh)
+            if flat is not None and len(self._seen_together) < MAX_TOGETHER:
+                self._seen_together.add(flat)
             texts: set[str] = set()
             for key, value in fresh:
                 texts |= {text for text in secret_texts(key, value) if is_hidden_by_value(text)}

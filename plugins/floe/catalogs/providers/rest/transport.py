@@ -108,6 +108,16 @@ class CatalogSession(Session):
             self.mount(scheme, TimedAdapter())
         if limits.proxy:
             self.proxies.update({"http": limits.proxy, "https": limits.proxy})
+        self._of_environment: dict[Any, dict[str, Any]] = {}
+
+    def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+        """Return what counts for a request, as requests does; once for an address: it goes through all of the environment."""
+        asked = (origin_of(url), tuple(sorted((proxies or {}).items())), stream, verify, cert)
+        if asked not in self._of_environment:
+            found = super().merge_environment_settings(url, proxies, stream, verify, cert)
+            self._of_environment[asked] = dict(found)
+        known = self._of_environment[asked]
+        return {**known, "proxies": type(known["proxies"])(known["proxies"])}
 
     def get_redirect_target(self, resp: Response) -> str | None:
         """Follow no redirect: it would take the login, or a commit, to another address."""
