@@ -77,6 +77,7 @@ class DataFileWriter:
                     layout.column_ids,
                     layout.writer_options["dictionary_pagesize_limit"],
                     never,
+                    layout.filled,
                 ),
                 **{**layout.writer_options, "write_statistics": with_statistics(layout.file_schema, first, selected)},
             )

@@ -32,18 +32,27 @@ LENGTH_BYTES = 4
 
 
 def with_dictionary(
-    schema: pa.Schema, first: pa.Table, paths: Iterable[str], limit: int, never: Collection[str] = ()
+    schema: pa.Schema,
+    first: pa.Table,
+    paths: Iterable[str],
+    limit: int,
+    never: Collection[str] = (),
+    filled: set[str] | None = None,
 ) -> bool | list[str]:
     """Return those of a file's columns, by Parquet's paths, that get a dictionary; True for all of them.
 
     ``schema`` is the file's; ``first`` are its first rows, with the columns at the same places. Columns of texts go without
     whose dictionary would be larger than ``limit`` bytes before these rows are written, and those of ``never``.
+    ``filled``: those that did in an earlier file of the table, to which those of this one are added; of them only the
+    ``FIRST`` values are examined.
     """
+    known = set[str]() if filled is None else filled
     without = {
         field.name
         for field, column in zip(schema, first.columns, strict=True)
-        if _is_text(field.type) and _would_be_given_up(column, limit)
+        if _is_text(field.type) and _would_be_given_up(column, limit, was_before=field.name in known)
     }
+    known |= without
     without.update(never)
     return [path for path in paths if path not in without] if without else True
 
@@ -67,9 +76,11 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind))
 
 
-def _would_be_given_up(column: pa.ChunkedArray, limit: int) -> bool:
+def _would_be_given_up(column: pa.ChunkedArray, limit: int, *, was_before: bool) -> bool:
     if column.nbytes < limit or pc.count_distinct(column.slice(0, FIRST)).as_py() < NEW * FIRST:
         return False
+    if was_before:
+        return True
     values = pc.unique(column.slice(0, int(ENOUGH * limit * len(column) / column.nbytes)))
     return bool(pc.sum(pc.binary_length(values)).as_py() + LENGTH_BYTES * len(values) > limit)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -48,7 +48,7 @@ class FileLayout:
     """What all files of one writer have in common. Sizes in bytes; those of row groups are Arrow's, in memory.
 
     ``hiding``: columns with structs that may be null and require fields. ``uuids``: columns without Parquet statistics,
-    with their metrics mode; ``floats``: those that may have a -0.0.
+    with their metrics mode; ``floats``: those that may have a -0.0. ``filled``: columns whose dictionary was full in a file.
     """
 
     table_schema: pa.Schema
@@ -62,6 +62,7 @@ class FileLayout:
     column_ids: dict[str, int]
     uuids: tuple[tuple[Leaf, MetricsMode], ...]
     floats: tuple[Leaf, ...]
+    filled: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, schema: Schema, properties: Properties) -> FileLayout:
@@ -91,7 +92,7 @@ class FileLayout:
         return cls(
             table_schema=schema_to_pyarrow(schema),
             file_schema=arrow,
-            hiding=frozenset(field.name for field in arrow if may_hide(field.type, nullable=field.nullable)),
+            hiding=frozenset(one.name for one in arrow if may_hide(one.type, nullable=one.nullable)),
             file_size=_size(
                 properties,
                 TableProperties.WRITE_TARGET_FILE_SIZE_BYTES,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import struct
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import DoubleType, FloatType, ListType, LongType, NestedField, StringType, StructType
 
+from floe.parquet.dictionaries import with_dictionary
 from tests.support.tables.parquet_tables import SCHEMA, TableFactory, commit, local, rows, write
 
 LIMIT = {"write.parquet.dict-size-bytes": "50000"}
@@ -39,6 +42,18 @@ def test_a_dictionary_that_would_be_given_up_is_not_made(
     (file,) = write(table, rows(table, id=list(range(count)), name=names))
     assert dictionaries(file.file_path) == {"id": True, "name": is_kept}
     assert commit(table, [file]).column("name").to_pylist() == names
+
+
+def test_a_column_that_filled_its_dictionary_is_not_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema, filled = pa.schema([("name", pa.large_string()), ("kind", pa.large_string())]), set[str]()
+    different, alike = [f"order {i:014}" for i in range(5_000)], ["large"] * 5_000
+    first = pa.table([different, alike], schema)
+    assert with_dictionary(schema, first, ["name", "kind"], 50_000, filled=filled) == ["kind"]
+    examined: list[object] = []
+    monkeypatch.setattr(pc, "unique", examined.append)
+    assert with_dictionary(schema, first, ["name", "kind"], 50_000, filled=filled) == ["kind"]
+    assert with_dictionary(schema, pa.table([alike, alike], schema), ["name", "kind"], 50_000, filled=filled) is True
+    assert not examined
 
 
 def test_nulls_come_again(new_table: TableFactory) -> None:
