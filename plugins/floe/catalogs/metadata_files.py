@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from pydantic_core import from_json
 from pyiceberg.exceptions import ValidationError
@@ -45,6 +46,12 @@ def parse_metadata(content: bytes) -> TableMetadata:
         raise ValidationError(error) from error
 
 
+@cache
+def _has_frozen() -> bool:
+    """Return whether this process froze objects before its first commit; to count them takes milliseconds."""
+    return gc.get_freeze_count() > 0
+
+
 @contextmanager
 def _without_gc() -> Iterator[None]:
     """Create thousands of objects without garbage collection, and have it take them for old ones.
@@ -56,7 +63,7 @@ def _without_gc() -> Iterator[None]:
     gc.disable()
     try:
         yield
-        if not gc.get_freeze_count():
+        if not _has_frozen():
             gc.freeze()
             gc.unfreeze()  # to the oldest generation
     finally:

@@ -12,6 +12,7 @@ from pyiceberg.exceptions import ValidationError
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.serializers import FromInputFile
 
+from floe.catalogs import metadata_files
 from floe.catalogs.metadata_files import read_metadata
 
 UUID = "9c12d441-03fe-4693-9a96-a0705ddf69c1"
@@ -97,8 +98,10 @@ def write(tmp_path: Path) -> Callable[[bytes, str], Any]:
 
 @pytest.fixture
 def thawed() -> Iterator[None]:
+    metadata_files._has_frozen.cache_clear()
     yield
     gc.unfreeze()
+    metadata_files._has_frozen.cache_clear()
 
 
 @pytest.mark.parametrize("fields", WHOLE.values(), ids=WHOLE)
