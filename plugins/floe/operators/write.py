@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -152,8 +153,10 @@ class WriteFilesOperator(SparkSubmitOperator):
                 raise WriteTimeout(str(result.error), result.timed_out) from None
             if result.error is not None:
                 raise (JobFailed if result.retryable else JobRefused)(result.error, code=result.code) from None
-            reason = hide(str(error)).partition("\n")[0]
-            self.log.warning("The job was done, and Spark failed at its end: %s", reason)
+            submit = submitted(self._hook)
+            if submit is None or submit.poll() != -signal.SIGKILL:  # by which a local job ends its JVM
+                reason = hide(str(error)).partition("\n")[0]
+                self.log.warning("The job was done, and Spark failed at its end: %s", reason)
         finally:
             self._close_pipe()
 
