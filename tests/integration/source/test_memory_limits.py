@@ -150,7 +150,7 @@ def test_burst_after_uncompressed_batches_is_bounded(
 def test_short_answers_keep_any_burst_small(conf: dict[str, Any], topic: Callable[..., str]) -> None:
     """As tasks run again whose worker was killed: here a single answer of a megabyte would take most of a gigabyte."""
     name, bursts = topic(), 600
-    more = {"compression.type": "zstd", "batch.num.messages": 1, "linger.ms": 0}
+    more = {"compression.type": "zstd", "message.max.bytes": 2 * MB, "batch.num.messages": 1, "linger.ms": 0}
     produce(conf, name, [{"value": b"%010d" % i * 20} for i in range(TINY)], **{"batch.size": 16_384})
     produce(conf, name, [{"value": b"x" * MB}] * bursts, **more)
     limits = ReaderLimits(400 * MIB, has_short_answers=True)
