@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ def version_in_worker(session: Session) -> str:
 
 
 def test_a_session_gets_its_archive_once(uploads: list[str], server: ConnectServer, tmp_path: Path) -> None:
-    archive = code_archive.archive(tmp_path)
+    archive, path = code_archive.archive(tmp_path), list(sys.path)
     for _ in range(2):
         session = open_session("here", archive)
         assert archive.name in version_in_worker(session)
@@ -69,6 +70,7 @@ def test_a_session_gets_its_archive_once(uploads: list[str], server: ConnectServ
     assert other.name in version_in_worker(session)
     session.close()
     assert uploads == [archive.name, other.name]
+    assert sys.path == path, "a process that this one starts finds all of floe, not the workers' half"
 
     server.stop()
     server.start()

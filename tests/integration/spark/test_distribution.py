@@ -196,10 +196,11 @@ def classic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def connected(tmp_path: Path) -> Iterator[Any]:
+def connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A session on a server of its own, which gets floe as it does from Airflow."""
     from pyspark.sql.connect.session import SparkSession
 
+    monkeypatch.setattr(sys, "path", list(sys.path))
     server = ConnectServer(tmp_path, free_port())
     server.start()
     spark = SparkSession.builder.remote(f"sc://127.0.0.1:{server.port}").create()

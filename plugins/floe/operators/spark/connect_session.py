@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +86,12 @@ def _equip(spark: Any, archive: Path) -> None:
     """Give a session the archive and its settings, unless an earlier run did. Of several at once, each does it."""
     if spark.conf.get(HAS_ARCHIVE, "") == archive.name:
         return
-    spark.addArtifacts(str(archive), pyfile=True)
+    path = list(sys.path)
+    try:
+        spark.addArtifacts(str(archive), pyfile=True)
+    finally:
+        sys.path[:] = (
+            path  # PySpark adds the archive, which has the workers' half only, for this process and its children
+        )
     for key, value in {**CONF, HAS_ARCHIVE: archive.name}.items():  # last, what says that all is there
         spark.conf.set(key, value)
