@@ -12,7 +12,7 @@ from pyiceberg.io import load_file_io
 from pyiceberg.schema import Schema
 from pyiceberg.types import DoubleType, LongType, NestedField, StringType, TimestamptzType
 
-from floe.config.sections.error_policy import ErrorPolicy
+from floe.config import parse_connector
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
 from floe.model.ranges import OffsetRange
@@ -20,6 +20,7 @@ from floe_job.contract.target import TableTarget
 from floe_job.contract.task import DeadLetterRules, RouteRules, Task
 from floe_job.source.range_part import RangePart
 from floe_job.transform.registry import FAMILIES, name_of
+from tests.support.connectors import MINIMAL
 from tests.support.job.new_worker import loaded_by
 from tests.support.job.transforms import transform
 from tests.support.tables.parquet_tables import TableFactory, new_table
@@ -33,16 +34,7 @@ SCHEMA = Schema(
     NestedField(4, "sold_at", TimestamptzType(), required=False),
 )
 PLAIN = [b'{"id":%d,"name":"Margherita","price":7.5,"sold_at":1700000000000}' % i for i in range(50)]
-POLICY = ErrorPolicy(
-    tolerate=False,
-    log=False,
-    log_messages=False,
-    table=None,
-    topic=None,
-    topic_replication=1,
-    context_headers=False,
-    max_ratio=1.0,
-)
+POLICY = parse_connector(MINIMAL).errors
 
 MOST = 225
 """Modules of such a task; once there were 609."""

@@ -111,9 +111,11 @@ class Cluster(Topics):
         first = self._listing(tps, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
         last = self._listing(tps, OffsetSpec.latest())  # type: ignore[no-untyped-call]
         starts, ends = first(), last()
+        # asked at once, a log that was written and emptied in between seems to end before it begins
         return tuple(
-            PartitionLog(tp, topics[tp.topic].topic_id, starts[tp].offset, ends[tp].offset, ends[tp].leader_epoch)
+            PartitionLog(tp, topics[tp.topic].topic_id, start, max(start, ends[tp].offset), ends[tp].leader_epoch)
             for tp in tps
+            for start in [starts[tp].offset]
         )
 
     def log_starts(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:

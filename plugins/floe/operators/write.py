@@ -154,7 +154,8 @@ class WriteFilesOperator(SparkSubmitOperator):
             if result.error is not None:
                 raise (JobFailed if result.retryable else JobRefused)(result.error, code=result.code) from None
             submit = submitted(self._hook)
-            if submit is None or submit.poll() != -signal.SIGKILL:  # by which a local job ends its JVM
+            # by SIGKILL a local job ends its JVM; a shell in between adds 128
+            if submit is None or submit.poll() not in (-signal.SIGKILL, 128 + signal.SIGKILL):
                 reason = hide(str(error)).partition("\n")[0]
                 self.log.warning("The job was done, and Spark failed at its end: %s", reason)
         finally:

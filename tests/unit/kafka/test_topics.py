@@ -77,6 +77,21 @@ def test_topics_and_rights_take_one_request(cluster: Callable[[Admin], Cluster])
     assert admin.asked == [(list(ANSWERS), True)]
 
 
+def test_a_log_that_is_emptied_while_it_is_asked_about_does_not_end_before_it_begins(
+    cluster: Callable[[Admin], Cluster], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offsets = iter((12, 7))  # of the start, which was looked up last, and of the end
+    admin = Admin(ANSWERS)
+    found = SimpleNamespace(timestamp=-1, leader_epoch=3)
+
+    def list_offsets(asked: Any, **_: Any) -> dict[ck.TopicPartition, Future[Any]]:
+        offset = next(offsets)
+        return {tp: admin._done(SimpleNamespace(**vars(found), offset=offset)) for tp in asked}
+
+    monkeypatch.setattr(admin, "list_offsets", list_offsets)
+    assert [(log.log_start, log.stable_end) for log in cluster(admin).logs(["free"])] == [(12, 12), (12, 12)]
+
+
 def test_known_topics_are_not_asked_for_again(
     cluster: Callable[[Admin], Cluster],
 ) -> None:

@@ -90,8 +90,7 @@ def _equip(spark: Any, archive: Path) -> None:
     try:
         spark.addArtifacts(str(archive), pyfile=True)
     finally:
-        sys.path[:] = (
-            path  # PySpark adds the archive, which has the workers' half only, for this process and its children
-        )
+        # PySpark adds the archive, which has the workers' half only, for this process and its children
+        sys.path[:] = path
     for key, value in {**CONF, HAS_ARCHIVE: archive.name}.items():  # last, what says that all is there
         spark.conf.set(key, value)

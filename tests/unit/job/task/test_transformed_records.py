@@ -12,7 +12,7 @@ from pyiceberg.io import load_file_io
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
-from floe.config.sections.error_policy import ErrorPolicy
+from floe.config import parse_connector
 from floe.config.sections.routing import Routing
 from floe.model.accounting import RangeCounts, TableCounts
 from floe.model.dead_letters import DeadLetterOffsets
@@ -25,6 +25,7 @@ from floe_job.contract.task import DeadLetterRules, RouteRules, Task
 from floe_job.source.range_part import RangePart
 from floe_job.task import read_task
 from floe_job.transform import chain
+from tests.support.connectors import MINIMAL
 from tests.support.job import own_transforms
 from tests.support.job.own_transforms import steer
 from tests.support.job.transforms import transform
@@ -99,17 +100,7 @@ def _settings() -> Any:
 
 
 def _dead_letters(*, tolerate: bool) -> DeadLetterRules:
-    policy = ErrorPolicy(
-        tolerate=tolerate,
-        log=False,
-        log_messages=False,
-        table=None,
-        topic=None,
-        topic_replication=1,
-        context_headers=False,
-        max_ratio=1.0,
-    )
-    return DeadLetterRules(policy, "c", "id")
+    return DeadLetterRules(replace(parse_connector(MINIMAL).errors, tolerate=tolerate), "c", "id")
 
 
 def run(task: Task) -> TaskResult:
