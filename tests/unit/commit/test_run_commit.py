@@ -83,6 +83,20 @@ def test_positions_move_only_when_the_table_has_the_rows(lake: Lake, write: Writ
     assert moved.events[0].snapshot_id == lake.load().metadata.current_snapshot_id == report.committed[0].snapshot_id
 
 
+def test_earlier_committers_are_fenced_before_positions_are_read(
+    lake: Lake, write: Write, commit: Commit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that died in its transaction would keep them unreadable until that times out."""
+    lake.create()
+    committer, broker = commit(*of_one(write((0, 0, 5))))
+    done: list[str] = []
+    positions = broker.positions
+    monkeypatch.setattr(broker, "fence", lambda: done.append("fence"))
+    monkeypatch.setattr(broker, "positions", lambda *asked: done.append("positions") or positions(*asked))
+    committer.commit(["plan-1/0"])
+    assert done[:2] == ["fence", "positions"]
+
+
 def test_a_commit_that_is_run_again_does_nothing(lake: Lake, write: Write, commit: Commit) -> None:
     lake.create()
     committer, broker = commit(*of_one(write((0, 0, 5))))
