@@ -8,6 +8,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -47,20 +48,29 @@ class Rest:
         """Return the health of Airflow's parts, as it answers without a login. Raises OSError, ValueError."""
         return self._send("GET", "/api/v2/monitor/health", None, {})
 
-    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, tries: int = 3) -> Json:
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        tries: int = 3,
+        is_repeatable: bool = False,
+    ) -> Json:
         """Call the API; raises StackError with the method, the path and the API's own message.
 
-        ``tries``: of a GET that is not answered in time, and of a GET or PATCH that is answered by 500, as an Airflow on
-        SQLite waits for its own scheduler, and gives up after some seconds.
+        ``tries``: of a GET that is not answered in time, and of a GET, a PATCH or what ``is_repeatable``, that is answered
+        by 500, as an Airflow on SQLite waits for its own scheduler, and gives up after a while.
         """
         try:
             if not self._token:
                 self._token = self._login()
             return self._send(method, path, body, {"Authorization": f"Bearer {self._token}"})
         except urllib.error.HTTPError as error:
-            if tries > 1 and method in _REPEATABLE and error.code == HTTPStatus.INTERNAL_SERVER_ERROR:
+            is_repeatable = is_repeatable or method in _REPEATABLE
+            if tries > 1 and is_repeatable and error.code == HTTPStatus.INTERNAL_SERVER_ERROR:
                 time.sleep(_PAUSE)
-                return self.call(method, path, body, tries=tries - 1)
+                return self.call(method, path, body, tries=tries - 1, is_repeatable=True)
             said = error.read().decode(errors="replace")[:500]
             text = f"Airflow answered {error.code} to {method} {path}: {said}"
             raise StackError(text) from error
@@ -97,9 +107,15 @@ class Rest:
         return bool(self.call("GET", f"/api/v2/dags/{dag_id}")["is_paused"])
 
     def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> str:
-        """Trigger a run and return its id."""
-        body = {"logical_date": None, "conf": dict(conf or {})}
-        return str(self.call("POST", f"/api/v2/dags/{dag_id}/dagRuns", body)["dag_run_id"])
+        """Trigger a run and return its id, which is given here: a call that is sent twice makes one run."""
+        run_id = f"manual__{datetime.now(UTC).isoformat()}"
+        body = {"dag_run_id": run_id, "logical_date": None, "conf": dict(conf or {})}
+        try:
+            self.call("POST", f"/api/v2/dags/{dag_id}/dagRuns", body, is_repeatable=True)
+        except StackError:
+            if run_id not in {run["dag_run_id"] for run in self.runs(dag_id)}:
+                raise
+        return run_id
 
     def runs(self, dag_id: str) -> list[Json]:
         """List the runs of a DAG, the newest first."""
@@ -121,7 +137,7 @@ class Rest:
         body: Json = {"dag_run_id": run_id, "dry_run": False, "only_failed": False, "reset_dag_runs": True}
         if task_ids:
             body["task_ids"] = task_ids
-        self.call("POST", f"/api/v2/dags/{dag_id}/clearTaskInstances", body)
+        self.call("POST", f"/api/v2/dags/{dag_id}/clearTaskInstances", body, is_repeatable=True)
 
     def run(self, dag_id: str, run_id: str) -> Json:
         """Return a run."""

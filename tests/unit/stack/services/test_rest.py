@@ -19,11 +19,12 @@ def late(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Rest, list[str]]]:
     """An API that leaves the first call of each method without an answer, and the calls it got."""
     monkeypatch.setattr(rest, "_ANSWERED_WITHIN", 0.3)
     calls: list[str] = []
+    made: list[dict[str, object]] = []
     ended = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
-            is_first = self.command not in calls
+            is_first = self.command not in calls and "twice" not in self.path
             calls.append(self.command)
             if is_first and "locked" in self.path:
                 self.send_error(500)
@@ -31,13 +32,20 @@ def late(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Rest, list[str]]]:
             if is_first:
                 ended.wait(30)
                 return
-            body = json.dumps({"dag_runs": []}).encode()
+            length = int(self.headers.get("Content-Length") or 0)
+            run = json.loads(self.rfile.read(length)) if length else {}
+            if self.command == "POST":
+                made.append(run)
+            if "twice" in self.path and self.command == "POST":
+                self.send_error(500 if len(made) < 2 else 409)
+                return
+            body = json.dumps({"dag_runs": made}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
-        do_GET = do_PATCH = answer
+        do_GET = do_PATCH = do_POST = answer
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
@@ -69,6 +77,19 @@ def test_change_that_fails_in_the_database_is_sent_again(late: tuple[Rest, list[
     api, calls = late
     api.pause("locked")
     assert calls == ["PATCH", "PATCH"]
+
+
+def test_trigger_that_fails_in_the_database_is_sent_again_as_the_same_run(late: tuple[Rest, list[str]]) -> None:
+    api, calls = late
+    assert api.trigger("locked").startswith("manual__")
+    assert calls == ["POST", "POST"]
+
+
+def test_trigger_that_was_refused_as_it_had_made_the_run_returns_it(late: tuple[Rest, list[str]]) -> None:
+    api, calls = late
+    run = api.trigger("twice")
+    assert calls == ["POST", "POST", "GET"]
+    assert [one["dag_run_id"] for one in api.runs("twice")] == [run, run]
 
 
 def test_parts_of_airflow_that_are_not_alive_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
