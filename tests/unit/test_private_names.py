@@ -19,25 +19,17 @@ from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRef
 from pyiceberg.table.snapshots import SnapshotSummaryCollector, update_snapshot_summaries
 from pyiceberg.table.update import (
-    AddSnapshotUpdate,
-    AssertRefSnapshotId,
     AssertTableUUID,
     RemoveSnapshotsUpdate,
     SetSnapshotRefUpdate,
 )
-from pyiceberg.table.update.snapshot import _FastAppendFiles
 
 import floe
 import floe_job
 from floe.catalogs import pyiceberg_internals
-from floe.catalogs.pyiceberg_internals import MergeAppendFiles, OverwriteFiles, SnapshotProducer, metadata_of
-from floe.modes.replace import _Replace
 from floe.private_names import PrivateName
-from floe.tables.snapshot_commit import _Append
 from tests.support import fixtures
 from tests.support.repository import ROOT
-from tests.support.tables.foreign_changes import append_foreign
-from tests.support.tables.lake import Lake
 
 lake = fixtures.lake
 
@@ -156,63 +148,6 @@ def _defined(tree: ast.Module) -> set[str]:
 # -- what PyIceberg does with them --------------------------------------------------------------------------------------
 
 
-def test_append_takes_what_it_is_given() -> None:
-    parameters = inspect.signature(MergeAppendFiles.__init__).parameters
-    assert {"operation", "transaction", "io", "branch", "snapshot_properties"} <= parameters.keys()
-    assert issubclass(MergeAppendFiles, _FastAppendFiles)
-
-
-def test_overridden_methods_are_what_the_commit_calls() -> None:
-    source = inspect.getsource(SnapshotProducer._commit)
-    assert "self._manifests()" in source
-    assert "self._summary(self.snapshot_properties)" in source
-    assert "parent_snapshot_id=self._parent_snapshot_id" in source
-    assert "_parent_snapshot_id" in inspect.getsource(_FastAppendFiles._existing_manifests)
-    assert {"_manifests", "_summary"} <= vars(_Append).keys()
-
-
-def test_attributes_of_a_producer_are_there(lake: Lake) -> None:
-    lake.create()
-    append_foreign(lake, 1)
-    table = lake.load()
-    producer = _Append(table, "main", {"a": "b"}, ())
-    assert producer._parent_snapshot_id == table.metadata.current_snapshot_id
-    assert producer._snapshot_id == producer.snapshot_id
-    assert producer._operation.value == "append"
-    assert producer._transaction.table_metadata == table.metadata
-    assert {"_parent_snapshot_id", "_snapshot_id", "_operation"} <= SnapshotProducer.__annotations__.keys()
-
-
-def test_prepared_commit_is_not_sent(lake: Lake) -> None:
-    lake.create()
-    append_foreign(lake, 1)
-    table = lake.load()
-    updates, requirements = _Append(table, "main", {"a": "b"}, ())._commit()
-    add, point = updates
-    assert isinstance(add, AddSnapshotUpdate)
-    assert isinstance(point, SetSnapshotRefUpdate)
-    (requirement,) = requirements
-    assert isinstance(requirement, AssertRefSnapshotId)
-    assert (requirement.ref, requirement.snapshot_id) == ("main", table.metadata.current_snapshot_id)
-    assert lake.load().metadata_location == table.metadata_location
-
-
-def test_missing_branch_begins_at_the_head_of_main(lake: Lake) -> None:
-    lake.create()
-    append_foreign(lake, 1)
-    table = lake.load()
-    (add, _), (requirement,) = _Append(table, "audit", {}, ())._commit()
-    assert isinstance(requirement, AssertRefSnapshotId)
-    assert (requirement.ref, requirement.snapshot_id) == ("audit", None)
-    assert isinstance(add, AddSnapshotUpdate)
-    assert add.snapshot.parent_snapshot_id == table.metadata.current_snapshot_id
-
-
-def test_producer_has_the_metadata_that_it_began_with(lake: Lake) -> None:
-    table = lake.create()
-    assert metadata_of(_Append(table, "main", {}, ())) is table.metadata
-
-
 def test_ref_update_has_the_retention_of_the_ref() -> None:
     own = {"max_ref_age_ms", "max_snapshot_age_ms", "min_snapshots_to_keep"}
     assert own <= SetSnapshotRefUpdate.model_fields.keys()
@@ -231,15 +166,6 @@ def test_summary_helpers_take_what_they_are_given() -> None:
         SnapshotSummaryCollector.add_file
     ).parameters.keys()
     assert list(inspect.signature(update_snapshot_summaries).parameters) == ["summary", "previous_summary"]
-
-
-def test_overwrite_calls_what_a_replacement_overrides() -> None:
-    overridden = {name.name for name in pyiceberg_internals.PRIVATE_NAMES if "_OverwriteFiles" in name.path}
-    assert overridden <= vars(_Replace).keys()
-    assert list(inspect.signature(OverwriteFiles.delete_data_file).parameters) == ["self", "data_file"]
-    source = inspect.getsource(SnapshotProducer._manifests)
-    assert "self._process_manifests(added_manifests.result() + delete_manifests.result()" in source
-    assert "_validate_required_deletes" in inspect.getsource(OverwriteFiles._deleted_entries)
 
 
 def test_file_is_read_batch_by_batch() -> None:

@@ -37,6 +37,7 @@ from floe.config.secrets.mask import clip, hide, learn, learn_environment
 from floe.config.sections.catalog import CatalogSpec
 from floe.config.sections.schema_rules import OnUnsuitable
 from floe.config.sections.tables import TableSettings
+from floe.model.ledger_codec import without_ledgers
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ class Tables:
                     "supports it."
                 )
                 raise TableUnsuitable(hide(msg)) from cause_of(error)
-        learn(table.io.properties)  # a REST catalog returns credentials with a table
+        _learn_credentials(table)
         return table
 
     def require(self, name: str) -> Table:
@@ -122,7 +123,7 @@ class Tables:
                     "login create namespaces"
                 )
                 raise TableUnsuitable(hide(msg), code="FLOE-422") from cause_of(error)
-        learn(table.io.properties)
+        _learn_credentials(table)
         return table
 
     def names(self, namespace: str | None = None) -> list[str]:
@@ -241,6 +242,11 @@ def _errors_of(spec: CatalogSpec) -> CatalogErrors:
     if provider is None:
         return CatalogErrors(spec.name, address)
     return CatalogErrors(spec.name, address, provider.classify, partial(provider.misconfiguration, spec))
+
+
+def _learn_credentials(table: Table) -> None:
+    """Learn what a REST catalog returned with a table. Ledgers, which each table has others of, contain none."""
+    learn(without_ledgers(table.io.properties))
 
 
 def _learn_secrets(connector: Connector) -> None:

@@ -8,39 +8,24 @@ from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.io.pyarrow import _get_parquet_writer_kwargs as parquet_writer_options
 from pyiceberg.io.pyarrow import _read_all_delete_files as read_delete_files
 from pyiceberg.schema import Schema
-from pyiceberg.table import FileScanTask, Table
+from pyiceberg.table import FileScanTask
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.table.update.schema import UpdateSchema
-from pyiceberg.table.update.snapshot import _MergeAppendFiles as MergeAppendFiles
-from pyiceberg.table.update.snapshot import _OverwriteFiles as OverwriteFiles
-from pyiceberg.table.update.snapshot import _SnapshotProducer as SnapshotProducer
 
 from floe.private_names import PrivateName
 
 __all__ = [
     "PRIVATE_NAMES",
-    "MergeAppendFiles",
-    "OverwriteFiles",
-    "SnapshotProducer",
     "changed_metadata",
     "changed_schema",
-    "metadata_of",
     "parents_of",
     "parquet_writer_options",
-    "prepared_updates",
     "read_delete_files",
     "record_batches",
-    "table_of",
 ]
 
 VERSION: Final = "0.12.0"
 
-_SNAPSHOT = "pyiceberg.table.update.snapshot"
-_COMMIT = (
-    "PyIceberg's commit loop appends files again after a conflict, and may delete manifests of a commit that was made"
-)
-_OWN_REQUIREMENTS = "a public way to get a snapshot's updates and requirements without sending them"
 _SQL = "an expired parent has to stay named, as in Java; PyIceberg takes its id away"
 _JAVA_EXPIRY = "metadata updates of PyIceberg that do what Java's TableMetadata does"
 _TRUST = "what a catalog answers is checked before a FileIO is made of it"
@@ -49,35 +34,11 @@ _OWN_SESSION = "a public way to give a REST catalog its session and its login"
 _HOOK = "a public hook between a catalog's answer and the FileIO"
 
 PRIVATE_NAMES: Final = (
-    *(
-        PrivateName(f"{_SNAPSHOT}:_MergeAppendFiles.{name}", _COMMIT, _OWN_REQUIREMENTS, parameters)
-        for name, parameters in {
-            "_commit": ("self",),
-            "_manifests": ("self",),
-            "_existing_manifests": ("self",),
-            "_process_manifests": ("self", "manifests"),
-            "_summary": ("self", "snapshot_properties"),
-        }.items()
-    ),
-    *(
-        PrivateName(f"{_SNAPSHOT}:_OverwriteFiles.{name}", _COMMIT, _OWN_REQUIREMENTS, parameters)
-        for name, parameters in {
-            "_process_manifests": ("self", "manifests"),
-            "_build_manifest_evaluator": ("self", "spec_id"),
-            "_build_delete_files_partition_predicate": ("self",),
-            "_summary": ("self", "snapshot_properties"),
-        }.items()
-    ),
-    *(
-        PrivateName(f"{_SNAPSHOT}:_SnapshotProducer.{name}", _COMMIT, _OWN_REQUIREMENTS)
-        for name in ("_parent_snapshot_id", "_snapshot_id", "_operation", "_deleted_data_files")
-    ),
     PrivateName(
         "pyiceberg.table.update:UpdateTableMetadata._transaction",
-        "a producer asks its transaction for metadata, which each time copies all snapshots",
-        _OWN_REQUIREMENTS,
+        "the metadata of the table that an update of its schema changes",
+        "a public table of an update",
     ),
-    PrivateName("pyiceberg.table:Transaction._table", "as for _transaction", _OWN_REQUIREMENTS),
     PrivateName(
         "pyiceberg.io.pyarrow:_read_all_delete_files",
         "rows of one file are read without those that deletes took out",
@@ -143,23 +104,6 @@ PRIVATE_NAMES: Final = (
         "apache/iceberg-python with partition keys of such specs",
     ),
 )
-
-
-def prepared_updates(
-    producer: SnapshotProducer[Any],
-) -> tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]:
-    """Write a snapshot's manifests and return the updates and requirements to send."""
-    return producer._commit()
-
-
-def metadata_of(producer: SnapshotProducer[Any]) -> TableMetadata:
-    """Return the metadata that a snapshot is made for."""
-    return producer._transaction.table_metadata
-
-
-def table_of(producer: SnapshotProducer[Any]) -> Table:
-    """Return the table that a snapshot is made for."""
-    return producer._transaction._table
 
 
 def record_batches(scan: ArrowScan, task: FileScanTask, deletes: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

@@ -14,11 +14,12 @@ from floe.model.dead_letters import DeadLetterKind, DeadLetterOffsets
 from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan
 from floe.parquet.table_writer import TableWriter
+from floe.tables.change import SpecFile
 from floe.tables.exceptions import SliceStale
 from floe.tables.file_checks import file_access
 from floe.tables.open_dead_letters import scan_open_dead_letters
 from floe.tables.retry import retry
-from floe.tables.snapshot_commit import SpecFile, append
+from floe.tables.snapshot_commit import append
 from floe.tables.snapshot_summary import marks_properties
 from floe.tables.table_state import TableStates
 

@@ -118,4 +118,4 @@ def _send(
     properties |= snapshots.rewrite(table)
     name, after = property_name(work.plan.group_id, work.branch), mode.ledger_after(ledger, work)
     with tables.committing(work.table):
-        return commit_snapshot(table, work.branch, snapshots.change(table, properties), name, after)
+        return commit_snapshot(table, snapshots.change(table, properties), name, after)

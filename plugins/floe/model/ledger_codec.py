@@ -29,6 +29,11 @@ def property_name(group_id: str, branch: str) -> str:
     return f"{_PREFIX}{group_id}.{branch}"
 
 
+def without_ledgers(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties that are no part of a ledger."""
+    return {name: value for name, value in properties.items() if not name.startswith(_PREFIX)}
+
+
 def ledger_names(properties: Mapping[str, str]) -> list[str]:
     """Name the properties that are ledgers, of any connector and branch, without the further parts of long ones."""
     names = [name for name in properties if name.startswith(_PREFIX)]

@@ -11,7 +11,7 @@ from floe.model.ledger import CommitState, Ledger
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
 from floe.modes.base import SnapshotMaker, spec_files, stale_message
-from floe.tables.snapshot_commit import SnapshotChange, append_files
+from floe.tables.change import Change, append_files
 from floe.tables.table_ledger import check_ledger_routes, check_seeded
 from floe.tables.table_state import TableState
 
@@ -72,5 +72,5 @@ class Appending:
     def rewrite(self, table: Table) -> Mapping[str, str]:
         return {}
 
-    def change(self, table: Table, properties: Mapping[str, str]) -> SnapshotChange:
-        return append_files(table, self._work.branch, properties, spec_files(self._work))
+    def change(self, table: Table, summary: Mapping[str, str]) -> Change:
+        return append_files(table, self._work.branch, summary, spec_files(self._work))

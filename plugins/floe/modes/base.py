@@ -12,7 +12,7 @@ from floe.model.intervals import Intervals
 from floe.model.ledger import CommitState, Ledger
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
-from floe.tables.snapshot_commit import SnapshotChange, SpecFile
+from floe.tables.change import Change, SpecFile
 from floe.tables.table_state import TableState
 
 
@@ -26,7 +26,7 @@ class SnapshotMaker(Protocol):
         """
         ...
 
-    def change(self, table: Table, properties: Mapping[str, str]) -> SnapshotChange:
+    def change(self, table: Table, summary: Mapping[str, str]) -> Change:
         """Return what is sent. Raises TableRefused."""
         ...
 

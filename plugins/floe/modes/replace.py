@@ -3,14 +3,10 @@
 As in ``append``: sent once, the table's UUID and the branch's head required, nothing that was written ever deleted.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
-from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import Table
-from pyiceberg.table.snapshots import Operation, Summary, update_snapshot_summaries
-from pyiceberg.typedef import EMPTY_DICT
 
-from floe.catalogs.pyiceberg_internals import OverwriteFiles
 from floe.config import Connector
 from floe.control.table_work import TableWork
 from floe.model.holding import LogId
@@ -20,20 +16,10 @@ from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange, ranges_to_json
 from floe.modes.append_again import AppendAgain, is_known
 from floe.modes.base import SnapshotMaker, spec_files, stale_message
-from floe.parquet.partition_summaries import readable
+from floe.tables.change import Change, replace_files
 from floe.tables.file_checks import file_access
 from floe.tables.history import REPLACED
 from floe.tables.row_removal import Removal, RowRemover, check_no_shared_offsets
-from floe.tables.snapshot_commit import (
-    PreparedUpdates,
-    SnapshotChange,
-    SpecFile,
-    Unchanged,
-    added_manifests,
-    check_known_specs,
-    counted,
-    prepare_updates,
-)
 from floe.tables.snapshot_summary import bounded
 from floe.tables.source_columns import OriginColumns
 from floe.tables.table_state import TableState
@@ -99,59 +85,6 @@ class Replacing:
             self._removal = self._remover.remove(table, work.branch)
         return {"floe.removed-rows": str(self._removal.rows)}
 
-    def change(self, table: Table, properties: Mapping[str, str]) -> SnapshotChange:
-        return replace_files(table, self._work.branch, properties, spec_files(self._work), self._removal)
-
-
-class _Replace(OverwriteFiles):
-    """PyIceberg's overwrite of whole files, with one manifest of new files per partition spec."""
-
-    def __init__(
-        self, table: Table, branch: str, properties: Mapping[str, str], files: Sequence[SpecFile], removal: Removal
-    ) -> None:
-        super().__init__(
-            operation=Operation.OVERWRITE,
-            transaction=Unchanged(table),
-            io=table.io,
-            branch=branch,
-            snapshot_properties=dict(properties),
-        )
-        self._files = [*files, *removal.rewritten]
-        for file in removal.removed:
-            self.delete_data_file(file)
-
-    def _process_manifests(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
-        return readable(added_manifests(self, self._files) + manifests, self._transaction.table_metadata)
-
-    def _build_manifest_evaluator(self, spec_id: int) -> Callable[[ManifestFile], bool]:
-        # the files were found in the same snapshot: a prediction by their partitions could only miss some
-        return lambda _: True
-
-    def _build_delete_files_partition_predicate(self) -> None:
-        return
-
-    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
-        metadata = self._transaction.table_metadata
-        collector = counted(self, self._files)
-        for file in self._deleted_data_files:
-            collector.remove_file(file, schema=self.schema(), partition_spec=self.spec(file.spec_id))
-        parent = self._parent_snapshot_id
-        previous = metadata.snapshot_by_id(parent) if parent is not None else None
-        return update_snapshot_summaries(
-            summary=Summary(operation=self._operation, **collector.build(), **snapshot_properties),
-            previous_summary=previous.summary if previous is not None else None,
-        )
-
-    def prepare(self) -> PreparedUpdates:
-        return prepare_updates(self)
-
-
-def replace_files(
-    table: Table, branch: str, properties: Mapping[str, str], files: Sequence[SpecFile], removal: Removal
-) -> SnapshotChange:
-    """Return the replacement of files by others on a branch that exists.
-
-    Raises TableRefused for files of a spec that the table does not have.
-    """
-    check_known_specs(table, files)
-    return _Replace(table, branch, properties, files, removal)
+    def change(self, table: Table, summary: Mapping[str, str]) -> Change:
+        files = [*spec_files(self._work), *self._removal.rewritten]
+        return replace_files(table, self._work.branch, summary, files, self._removal.removed)

@@ -25,6 +25,7 @@ from floe.operators.spark import code_archive, local_mode
 from floe.operators.spark.connection_conf import conf_of
 from floe.operators.spark.job_folder import job_folder
 from floe.operators.spark.provider_internals import end_of, submitted
+from floe.operators.spark.spark_home import SUBMIT
 from floe.operators.spark.spark_log import RelayingHook
 from floe.operators.stored_plan import pulled
 from floe.operators.write_guard import GuardExpired, write_guard
@@ -122,7 +123,9 @@ class WriteFilesOperator(SparkSubmitOperator):
             own = own_files(request.connector.transforms)
             self._prepare(path, conf, code_archive.own_folder(folder, own))
             if _is_local(spark):
-                with local_mode.settings(folder, self.conf or {}, self._environment) as (self.conf, self._environment):
+                binary = spark.extra_dejson.get("spark-binary") or SUBMIT
+                with local_mode.settings(folder, self.conf or {}, self._environment, binary) as made:
+                    self.conf, self._environment = made
                     self._carry_out(context, request, job, path)
             else:
                 # by default the workers' Python would be the driver's too

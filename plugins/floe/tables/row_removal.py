@@ -20,9 +20,9 @@ from floe.model.holding import LogId
 from floe.model.ledger_codec import ledger_names, owner_of, property_name, read_properties
 from floe.model.ranges import OffsetRange
 from floe.parquet.file_rewriter import FileRewriter
+from floe.tables.change import SpecFile
 from floe.tables.exceptions import TableRefused
 from floe.tables.history import branch_history
-from floe.tables.snapshot_commit import SpecFile
 from floe.tables.source_columns import OriginColumns
 
 

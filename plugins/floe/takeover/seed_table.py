@@ -21,11 +21,12 @@ from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan
 from floe.model.route_hash import KAFKA_CONNECT_ROUTE
+from floe.tables.change import SpecFile
 from floe.tables.exceptions import AnnouncementVoid
 from floe.tables.file_checks import check_data_files
 from floe.tables.history import GROUP, NEW_OFFSETS
 from floe.tables.retry import retry
-from floe.tables.snapshot_commit import SpecFile, append
+from floe.tables.snapshot_commit import append
 from floe.tables.snapshot_summary import Offsets, committed_offsets, offsets_property, raised
 from floe.tables.table_ledger import branch_ledger
 from floe.tables.table_state import Since, TableStates

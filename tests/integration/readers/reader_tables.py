@@ -50,12 +50,11 @@ from pyiceberg.types import (
 
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name
-from floe.modes.replace import replace_files
 from floe.parquet.arrow_shapes import storage_type
 from floe.parquet.file_rewriter import FileRewriter
 from floe.parquet.table_writer import TableWriter
-from floe.tables.row_removal import Removal
-from floe.tables.snapshot_commit import SpecFile, append, commit_snapshot
+from floe.tables.change import SpecFile, replace_files
+from floe.tables.snapshot_commit import append, commit_snapshot
 
 LEDGER = property_name("connect-readers", "main")
 NAN = float("nan")
@@ -248,5 +247,5 @@ def _rewrite_oldest(table: Table) -> None:
     (task,) = first.plan_files()
     rewriter = FileRewriter(table.metadata, table.io, table.schema(), table.properties)
     again = SpecFile(task.file.spec_id, rewriter.rewrite(task.file, first.to_arrow_batch_reader()))
-    change = replace_files(table, "main", {}, (), Removal((task.file,), (again,), 0))
-    commit_snapshot(table, "main", change, LEDGER, Ledger("cluster"))
+    change = replace_files(table, "main", {}, (again,), (task.file,))
+    commit_snapshot(table, change, LEDGER, Ledger("cluster"))

@@ -22,6 +22,8 @@ from pyiceberg.manifest import (
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update.snapshot import _FastAppendFiles
 from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType, StructType
 
@@ -38,7 +40,6 @@ from floe.parquet import file_rewriter
 from floe.tables import row_removal as module
 from floe.tables.exceptions import TableRefused
 from floe.tables.row_removal import RowRemover, check_no_shared_offsets
-from floe.tables.snapshot_commit import _Append
 from floe.tables.source_columns import OriginColumns, check_has_transform
 from tests.support.connectors import MINIMAL
 from tests.support.tables.lake import GROUP, TOPIC, TOPIC_ID, Lake
@@ -185,7 +186,7 @@ class _DeleteManifest(ManifestWriterV2):
         return {**super()._meta, "content": "deletes"}
 
 
-class _AppendDeletes(_Append):
+class _AppendDeletes(_FastAppendFiles):
     """An append of one delete file, as other engines make it."""
 
     delete: DataFile
@@ -210,7 +211,7 @@ def delete_rows(lake: Lake, content: DataFileContent, rows: pa.Table) -> Table:
     table = lake.load()
     location = f"{table.location()}/data/deletes-{content.value}.parquet"
     pq.write_table(rows, location.removeprefix("file://"))
-    producer = _AppendDeletes(table, MAIN_BRANCH, {}, ())
+    producer = _AppendDeletes(Operation.APPEND, table.transaction(), table.io)
     producer.delete = DataFile.from_args(
         content=content, file_path=location, file_format=FileFormat.PARQUET, partition=Record(), record_count=len(rows),
         file_size_in_bytes=1000, column_sizes={}, value_counts={}, null_value_counts={}, nan_value_counts={},

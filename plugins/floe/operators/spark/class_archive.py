@@ -7,7 +7,6 @@ whole. What cannot be made is done without: a JVM ignores an archive that does n
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import logging
 import os
 import shutil
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from floe.cache_folder import cache_folder
+from floe.operators.spark.spark_home import spark_home
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def _place(environ: Mapping[str, str], options: str) -> Path | None:
             msg = f"{name} is on the class path and not empty, which a JVM cannot archive; see docs/how-to/deploy.md"
             raise OSError(msg)
     digest = hashlib.sha256(f"{options}\n{_version(Path(java).resolve())}".encode())
-    for jar in sorted((_spark_home(environ) / "jars").iterdir()):
+    for jar in sorted((spark_home(environ) / "jars").iterdir()):
         stat = jar.stat()
         digest.update(f"\n{jar}\0{stat.st_size}\0{stat.st_mtime_ns}".encode())
     return folder / f"spark-{digest.hexdigest()[:16]}.jsa"
@@ -98,16 +98,9 @@ def _version(java: Path) -> str:
     return f"{java} {stat.st_size} {stat.st_mtime_ns} {release.read_text() if release.is_file() else ''}"
 
 
-def _spark_home(environ: Mapping[str, str]) -> Path:
-    if environ.get("SPARK_HOME"):
-        return Path(environ["SPARK_HOME"])
-    spec = importlib.util.find_spec("pyspark")
-    return Path(next(iter(spec.submodule_search_locations or []), "")) if spec else Path()
-
-
 def _folders_on_class_path(environ: Mapping[str, str]) -> Iterator[Path]:
     """Name the folders that Spark's launcher puts before its jars."""
-    yield Path(environ.get("SPARK_CONF_DIR") or _spark_home(environ) / "conf")
+    yield Path(environ.get("SPARK_CONF_DIR") or spark_home(environ) / "conf")
     yield from (Path(environ[name]) for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR") if environ.get(name))
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from floe.operators.spark.class_archive import class_archive
+from floe.operators.spark.spark_home import SUBMIT, home_of_submit
 
 DAEMON, DAEMON_SOCKET = "spark.python.daemon.module", "FLOE_DAEMON_SOCKET"
 
@@ -34,7 +35,7 @@ Settings = tuple[dict[str, str], dict[str, str]]
 
 
 @contextmanager
-def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str]) -> Iterator[Settings]:
+def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str], binary: str = SUBMIT) -> Iterator[Settings]:
     """Yield the conf and the whole environment of a local job. What the user has set in either takes precedence.
 
     Java's options go where Spark's launcher puts those of the user behind them. Spark's files go into ``folder``, which
@@ -47,7 +48,8 @@ def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str]) -> I
         if archive is not None and archive.is_draft:
             conf["spark.floe.halt"] = "false"  # a JVM archives its classes when it ends in order
         java = [options, f'"-Djava.io.tmpdir={folder}"', archive.option if archive else "", env.get(OPTIONS, "")]
-        made = {LAUNCHER_OPTIONS: options, **env, OPTIONS: " ".join(filter(None, java))}
+        home = home_of_submit(env, binary)
+        made = {LAUNCHER_OPTIONS: options, **env, **home, OPTIONS: " ".join(filter(None, java))}
         if _takes_fork(conf):
             made[DAEMON_SOCKET] = str(folder / "daemon.sock")
         if TEMPORARY not in env and TEMPORARY_CONF not in conf:
