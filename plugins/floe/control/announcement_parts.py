@@ -41,13 +41,16 @@ def assemble(
     by_partition = {r.tp: r for r in slice_.ranges}
     tables = h.json_header(message.headers, h.TABLES)
     _check_tables(plan, slice_, tables)
-    with_parts = {_table_name(p.payload.table_reference) for p in parts}  # a replacement may have no files
+    parts_of: dict[str, list[Part]] = {}
+    for part in parts:
+        parts_of.setdefault(_table_name(part.payload.table_reference), []).append(part)
     all_table_files = tuple(
-        _table_files(slice_, name, given_counts, parts, {r.tp: r for r in plan.taken(slice_, name)})
+        _table_files(slice_, name, given_counts, parts_of.get(name, ()), {r.tp: r for r in plan.taken(slice_, name)})
         for name, given_counts in tables.items()
-        if given_counts["files"] or given_counts.get("rows") or (slice_.mode.removes_rows and name in with_parts)
+        # a replacement may have no files
+        if given_counts["files"] or given_counts.get("rows") or (slice_.mode.removes_rows and name in parts_of)
     )
-    if not_listed := with_parts - {s.table for s in all_table_files}:
+    if not_listed := parts_of.keys() - {s.table for s in all_table_files}:
         msg = f"it has files of tables that it does not list: {sorted(not_listed)}"
         raise ValueError(msg)
     counts = tuple(
@@ -122,10 +125,9 @@ def _table_files(
     slice_: Slice,
     name: str,
     given_counts: Mapping[str, Any],
-    parts: Sequence[Part],
+    own_parts: Sequence[Part],
     by_partition: Mapping[Any, OffsetRange],
 ) -> TableFiles:
-    own_parts = [p for p in parts if _table_name(p.payload.table_reference) == name]
     if not own_parts:
         msg = f"it lists table {name!r} but has no part of it"
         raise ValueError(msg)

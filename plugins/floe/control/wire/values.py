@@ -36,8 +36,12 @@ class _Invalid(ValueError):
 
 
 def _integer(bits: int) -> Callable[[object], int]:
+    low, beyond = -(1 << bits - 1), 1 << bits - 1
+
     def check(value: object) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not -(1 << bits - 1) <= value < 1 << bits - 1:
+        if type(value) is int and low <= value < beyond:
+            return value
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value < beyond:
             raise _Invalid(value, f"an integer of {bits} bits")
         return int(value)
 
