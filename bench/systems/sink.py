@@ -36,6 +36,9 @@ SHARED_INTERVAL_MS = 200
 CONVERTERS = ("io.apicurio:apicurio-registry-utils-converter:2.6.13.Final", "org.apache.avro:avro:1.12.1")
 """Packages of the converters of the formats with schemas."""
 
+STARTED_WITHIN_S = 600.0
+"""A worker that starts reads every jar of its plugins: beside busy processes for minutes."""
+
 TIMEOUT_S = 900.0
 STATUS_EVERY_S = 5.0
 
@@ -116,7 +119,7 @@ class Sink:
             process = self._start(folder, address)
             try:
                 meter.add(psutil.Process(process.pid))
-                _answers(address, began)
+                _answers(process, address, began)
                 seconds, cpu = time.perf_counter() - began, meter.usage_now().cpu_seconds
                 yield Worker(process, address, folder / "connect.log", seconds, cpu)
             finally:
@@ -144,13 +147,13 @@ class Sink:
         return processes.start(command, os.environ, folder / "connect.log", folder)
 
 
-def _answers(address: str, began: float) -> None:
+def _answers(process: processes.Process, address: str, began: float) -> None:
     while True:
         try:
             with urllib.request.urlopen(f"{address}/connectors", timeout=5):
                 return
         except (urllib.error.URLError, ConnectionError, TimeoutError):
-            if time.perf_counter() - began > 120:
+            if time.perf_counter() - began > STARTED_WITHIN_S or not processes.alive(process):
                 raise
             time.sleep(0.05)
 

@@ -37,11 +37,6 @@ case "$1" in scheduler|triggerer) set -- "$@" --skip-serve-logs ;; esac
 exec {airflow} "$@"
 """
 
-# By default SQLite waits 5 seconds for another process's change. On a busy machine the scheduler's take longer, and a call
-# of the API or a task's heartbeat is then refused as a "Database error".
-_DATABASE = "floe_stack_database"
-_ARGUMENTS = "CONNECT_ARGUMENTS = {'timeout': 60}\n"
-
 # These variables of the caller's environment would change what runs here.
 _FOREIGN = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONHOME", "SPARK_HOME", "SPARK_CONF_DIR")
 
@@ -82,7 +77,6 @@ class Airflow(RecordedService):
         self.folder.mkdir(parents=True, exist_ok=True)
         self.folder.chmod(0o700)
         self._write_wrapper()
-        self._write_connect_arguments()
         command = [str(self._bin / "airflow"), "standalone"]
         said_before = self.log.stat().st_size if self.log.exists() else 0
         process = processes.start_recorded(command, self.environment(), self.log, self.folder, self.record)
@@ -134,8 +128,6 @@ class Airflow(RecordedService):
             "AIRFLOW__API__PORT": str(self.port),
             "AIRFLOW__API__BASE_URL": self.url,
             "AIRFLOW__API_AUTH__JWT_SECRET": self._secret("jwt.secret"),
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS": f"{_DATABASE}.CONNECT_ARGUMENTS",
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS_ASYNC": f"{_DATABASE}.CONNECT_ARGUMENTS",
             "FLOE_SECRET_KEY": kept.get("FLOE_SECRET_KEY") or self._secret("floe.secret"),
             # A process title must not overwrite the environment in /proc: it holds the mark of `processes`.
             "SPT_NOENV": "1",
@@ -169,12 +161,6 @@ class Airflow(RecordedService):
         wrapper = self._bin / "airflow"
         wrapper.write_text(_WRAPPER.format(airflow=shlex.quote(str(real))))
         wrapper.chmod(0o755)
-
-    def _write_connect_arguments(self) -> None:
-        """Write the module that Airflow's settings name, where Airflow looks for such modules."""
-        config = self.folder / "config"
-        config.mkdir(exist_ok=True)
-        (config / f"{_DATABASE}.py").write_text(_ARGUMENTS)
 
     def _wait_until_ready(self, process: processes.Process, said_before: int) -> None:
         """Wait; ``said_before``: bytes of the log that belong to earlier starts."""

@@ -17,6 +17,9 @@ from stack.exceptions import RunFailed, StackError
 FINAL = ("success", "failed")
 _PAUSE = 0.3
 
+TRIES = 5
+"""Of what may be sent twice. An Airflow on SQLite waits 5 seconds for its own scheduler, each time."""
+
 _REPEATABLE = ("GET", "PATCH")
 """What may be sent twice without a difference."""
 
@@ -54,13 +57,13 @@ class Rest:
         path: str,
         body: Mapping[str, Any] | None = None,
         *,
-        tries: int = 3,
+        tries: int = TRIES,
         is_repeatable: bool = False,
     ) -> Json:
         """Call the API; raises StackError with the method, the path and the API's own message.
 
         ``tries``: of a GET that is not answered in time, and of a GET, a PATCH or what ``is_repeatable``, that is answered
-        by 500, as an Airflow on SQLite waits for its own scheduler, and gives up after a while.
+        by 500.
         """
         try:
             if not self._token:
@@ -160,10 +163,10 @@ class Rest:
         found: list[Json] = self.call("GET", path)["task_instances"]
         return found
 
-    def log(self, dag_id: str, run_id: str, task: Json) -> list[str]:
-        """Return the log of the last try of a task instance, a line per message."""
+    def log(self, dag_id: str, run_id: str, task: Json, number: int | None = None) -> list[str]:
+        """Return the log of a try of a task instance, of the last one by default, a line per message."""
         path = f"/api/v2/dags/{dag_id}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances/{task['task_id']}/logs/"
-        path += f"{max(1, int(task['try_number']))}?map_index={task.get('map_index', -1)}&full_content=true"
+        path += f"{number or max(1, int(task['try_number']))}?map_index={task.get('map_index', -1)}&full_content=true"
         content = self.call("GET", path).get("content", [])
         return content.splitlines() if isinstance(content, str) else [_line(entry) for entry in content]
 

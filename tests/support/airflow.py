@@ -220,9 +220,18 @@ class DagRun:
 
     def log(self, task_id: str) -> str:
         """Return the log of a task's last try."""
-        rest = self.deployment.airflow.rest
-        (task,) = (t for t in rest.task_instances(self.dag_id, self.run_id) if t["task_id"] == task_id)
-        return "\n".join(rest.log(self.dag_id, self.run_id, task))
+        return "\n".join(self.deployment.airflow.rest.log(self.dag_id, self.run_id, self._task(task_id)))
+
+    def logs(self, task_id: str) -> list[str]:
+        """Return the logs of a task's tries, the last of which may have just begun."""
+        rest, task = self.deployment.airflow.rest, self._task(task_id)
+        tries = range(1, max(1, int(task["try_number"])) + 1)
+        return ["\n".join(rest.log(self.dag_id, self.run_id, task, number)) for number in tries]
+
+    def _task(self, task_id: str) -> dict[str, Any]:
+        tasks = self.deployment.airflow.rest.task_instances(self.dag_id, self.run_id)
+        (task,) = (t for t in tasks if t["task_id"] == task_id)
+        return task
 
     def clear(self, task_ids: list[str] | None = None) -> str:
         """Clear tasks, wait for the run's end and return its state."""

@@ -138,12 +138,12 @@ def has_ended(run: DagRun, task_id: str) -> bool:
 
 
 def has_said(run: DagRun, task_id: str, words: tuple[str, ...]) -> bool:
-    """Return whether the log of a task's last try has all words; a try that has just begun has none yet."""
+    """Return whether the log of one of a task's tries has all words; one that has just begun has none yet."""
     try:
-        log = run.log(task_id)
+        logs = run.logs(task_id)
     except StackError:  # an Airflow on SQLite that is busy
         return False
-    return all(word in log for word in words)
+    return any(all(word in log for word in words) for log in logs)
 
 
 def stored_connection(deployment: Deployment) -> str:
