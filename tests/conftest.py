@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.support.tables.catalog_proxy import CatalogProxy
 
 TESTS = Path(__file__).parent
-MARKERS = {"unit": "quick", "contracts": "quick", "integration": "ci", "faults": "full"}
+MARKERS = {"unit": "quick", "contracts": "quick", "integration": "ci", "faults": "full", "bench": "ci"}
 """When the tests of a folder are run, unless a test says it itself."""
 
 TOGETHER = ("tests/integration/airflow/",)
