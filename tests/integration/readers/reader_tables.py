@@ -58,6 +58,8 @@ from floe.tables.snapshot_commit import append, commit_snapshot
 
 LEDGER = property_name("connect-readers", "main")
 NAN = float("nan")
+MERGING = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "2"}
+"""Properties of tables whose manifests are merged in each append."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ def make_plain(catalog: Catalog, name: str, kinds: Sequence[Kind]) -> ReaderTabl
         of = MapType(next(number), StringType(), next(number), one.type, value_required=False)
         maps.append(NestedField(next(number), f"m_{one.name}", of, required=False))
     id_, nested = NestedField(next(number), "id", LongType()), NestedField(next(number), "s", inner, required=False)
-    table = catalog.create_table(f"ns.{name}", Schema(*flat, id_, nested, *lists, *maps))
+    table = catalog.create_table(f"ns.{name}", Schema(*flat, id_, nested, *lists, *maps), properties=MERGING)
     for start, places in enumerate(FILES):
         rows = [
             {
@@ -201,7 +203,7 @@ def make_partitioned(catalog: Catalog, name: str, kinds: Sequence[Kind], *, nest
     fields = [NestedField(i, field, one.type, required=False) for i, (field, one, _) in enumerate(all_, 1)]
     spec = [PartitionField(i, 999 + i, how, f"p_{field}") for i, (field, _, how) in enumerate(all_, 1)]
     schema = Schema(NestedField(len(all_) + 1, "n", StructType(*fields), required=False)) if nested else Schema(*fields)
-    table = catalog.create_table(f"ns.{name}", schema, partition_spec=PartitionSpec(*spec))
+    table = catalog.create_table(f"ns.{name}", schema, partition_spec=PartitionSpec(*spec), properties=MERGING)
     for places in ((0, 1, 2, None), (3, 4, 5)):
         rows = [{field: _stored(one, place) for field, one, _ in all_} for place in places]
         _append(
