@@ -21,13 +21,17 @@ _SHOWN_FINDINGS = 5
 
 @dataclass(frozen=True)
 class SentCommit:
-    """What a commit must leave in a table. ``properties``: of ledger and history; ``removed``: those that must be gone."""
+    """What a commit must leave in a table. ``properties``: of ledger and history; ``removed``: those that must be gone.
 
-    branch: str
-    snapshot_id: int
+    ``branch`` and ``snapshot_id``: the new head, None where no snapshot was added. ``expired``: snapshots that must be gone.
+    """
+
+    branch: str | None
+    snapshot_id: int | None
     properties: Mapping[str, str] = field(repr=False)
     removed: Collection[str] = ()
     summary: Mapping[str, str] = field(default_factory=dict, repr=False)
+    expired: Collection[int] = ()
 
     @classmethod
     def of(
@@ -45,19 +49,27 @@ class SentCommit:
 
     def lost_in(self, metadata: TableMetadata) -> Iterator[str]:
         """Yield what a table does not have as it was sent, in words."""
-        ref = metadata.refs.get(self.branch)
-        if ref is None or ref.snapshot_id != self.snapshot_id:
-            yield f"branch {self.branch!r} is at {None if ref is None else ref.snapshot_id}, not at {self.snapshot_id}"
-        snapshot = metadata.snapshot_by_id(self.snapshot_id)
-        if snapshot is None:
-            yield f"snapshot {self.snapshot_id} is not there"
-        else:
-            found = {} if snapshot.summary is None else snapshot.summary.additional_properties
-            yield from _differences("summary property", self.summary, found)
+        if self.branch is not None and self.snapshot_id is not None:
+            yield from self._lost_snapshot(metadata, self.branch, self.snapshot_id)
         yield from _differences("table property", self.properties, metadata.properties)
         for name in self.removed:
             if name in metadata.properties:
                 yield f"table property {clip(name, _SHOWN_CHARACTERS)!r} was to be removed and is there"
+        there = {snapshot.snapshot_id for snapshot in metadata.snapshots} if self.expired else frozenset[int]()
+        for one in self.expired:
+            if one in there:
+                yield f"snapshot {one} was to expire and is there"
+
+    def _lost_snapshot(self, metadata: TableMetadata, branch: str, snapshot_id: int) -> Iterator[str]:
+        head = _head(metadata, branch)
+        if head != snapshot_id:
+            yield f"branch {branch!r} is at {head}, not at {snapshot_id}"
+        snapshot = metadata.snapshot_by_id(snapshot_id)
+        if snapshot is None:
+            yield f"snapshot {snapshot_id} is not there"
+        else:
+            found = {} if snapshot.summary is None else snapshot.summary.additional_properties
+            yield from _differences("summary property", self.summary, found)
 
 
 def _differences(what: str, sent: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
@@ -92,14 +104,29 @@ def is_proven(before: TableMetadata, properties: Mapping[str, str]) -> bool:
     return known.bit_length() >= max(map(len, properties.values()), default=0).bit_length()
 
 
+def _next_step(sent: SentCommit) -> str:
+    """Say what state an altered commit leaves, and what to do."""
+    if sent.snapshot_id is None:
+        return (
+            "No row was touched. Compare the table's snapshots and properties with those of its metadata file before, and "
+            "use a catalog, or a version of it, that makes commits as they are sent"
+        )
+    return (
+        "Rows may be in the table that its ledger does not know. No offset was committed. Roll the table back to the "
+        f"snapshot before {sent.snapshot_id}, and use a catalog, or a version of it, that keeps properties and summaries "
+        "whole"
+    )
+
+
 def _head(metadata: TableMetadata, branch: str) -> int | None:
     ref = metadata.refs.get(branch)
     return None if ref is None else ref.snapshot_id
 
 
 def _check(table: Table, sent: SentCommit, found: TableMetadata, verdict: str) -> None:
-    head = _head(found, sent.branch)
-    is_of_others = head not in (None, sent.snapshot_id, _head(table.metadata, sent.branch))
+    head = None if sent.branch is None else _head(found, sent.branch)
+    before = None if sent.branch is None else _head(table.metadata, sent.branch)
+    is_of_others = head not in (None, sent.snapshot_id, before)
     lost = [] if is_of_others else list(sent.lost_in(found))
     if not lost:
         return
@@ -107,8 +134,6 @@ def _check(table: Table, sent: SentCommit, found: TableMetadata, verdict: str) -
     name, kind = ".".join(table.name()), type(table.catalog).__name__
     msg = (
         f"catalog {table.catalog.name!r} ({kind}) {verdict}: of table {name!r} {'; '.join(lost[:_SHOWN_FINDINGS])}{more}. "
-        "Rows may be in the table that its ledger does not know. No offset was committed. Roll the table back to the "
-        f"snapshot before {sent.snapshot_id}, and use a catalog, or a version of it, that keeps properties and summaries "
-        "whole"
+        f"{_next_step(sent)}"
     )
     raise CommitAltered(hide(msg))

@@ -124,7 +124,9 @@ class WriteFilesOperator(SparkSubmitOperator):
             self._prepare(path, conf, code_archive.own_folder(folder, own))
             if _is_local(spark):
                 binary = spark.extra_dejson.get("spark-binary") or SUBMIT
-                with local_mode.settings(folder, self.conf or {}, self._environment, binary) as made:
+                with local_mode.settings(
+                    folder, self.conf or {}, self._environment, binary, has_own_code=bool(own)
+                ) as made:
                     self.conf, self._environment = made
                     self._carry_out(context, request, job, path)
             else:

@@ -9,7 +9,6 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import (
     AddSnapshotUpdate,
     AssertRefSnapshotId,
-    AssertTableUUID,
     RemovePropertiesUpdate,
     RemoveSnapshotRefUpdate,
     RemoveSnapshotsUpdate,
@@ -18,8 +17,9 @@ from pyiceberg.table.update import (
     TableUpdate,
 )
 
-from floe.catalogs.providers.registry import provider_of
+from floe.catalogs.commit_check import SentCommit
 from floe.model.ledger import Ledger
+from floe.tables.catalog_commit import send
 from floe.tables.expiry import Expired, Expiry
 from floe.tables.history import LINKS
 
@@ -47,7 +47,7 @@ def expiring(table: Table, branch: str, updates: Iterable[TableUpdate], ledger_n
 def send_expiry(table: Table, expired: Expired) -> TableMetadata:
     """Take out what expires in a catalog commit of its own, and return the table's metadata after it.
 
-    Any ref that moved meanwhile is a conflict. Raises CommitFailedException, and whatever leaves the outcome unknown.
+    Any ref that moved meanwhile is a conflict. Raises what :func:`floe.tables.catalog_commit.send` raises.
     """
     metadata = table.metadata
     changes = _changes(".".join(table.name()), metadata, expired)
@@ -56,11 +56,8 @@ def send_expiry(table: Table, expired: Expired) -> TableMetadata:
         updates.append(SetPropertiesUpdate(updates=dict(changes.properties)))
     if changes.removals:
         updates.append(RemovePropertiesUpdate(removals=list(changes.removals)))
-    requirements = (AssertTableUUID(uuid=metadata.table_uuid), *changes.requirements)
-    provider = provider_of(table)
-    response = provider.commit(table, requirements, tuple(updates))
-    provider.tidy(table, response.metadata)
-    return response.metadata
+    sent = SentCommit(None, None, changes.properties, changes.removals, expired=expired.snapshots)
+    return send(table, changes.requirements, updates, sent)
 
 
 def _changes(name: str, metadata: TableMetadata, expired: Expired, moving: str | None = None) -> Changes:

@@ -10,14 +10,15 @@ from contextlib import contextmanager
 
 from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
-from pyiceberg.table.update import AssertTableUUID, RemovePropertiesUpdate, SetPropertiesUpdate, TableUpdate
+from pyiceberg.table.update import RemovePropertiesUpdate, SetPropertiesUpdate, TableUpdate
 
-from floe.catalogs.commit_check import SentCommit, check_answer, check_stored, is_proven
+from floe.catalogs.commit_check import SentCommit
 from floe.catalogs.providers.registry import provider_of
 from floe.config.secrets.mask import clip
 from floe.exceptions import FloeError
 from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import stale_properties, write_properties
+from floe.tables.catalog_commit import send
 from floe.tables.change import Change, SpecFile, append_files
 from floe.tables.exceptions import TableRefused
 from floe.tables.expiry_updates import expiring
@@ -63,8 +64,7 @@ def commit_snapshot(
     snapshot = NewSnapshot(table, change)
     if not keep_anchor:
         ledger = ledger.anchored(Anchor(snapshot.snapshot_id, metadata.next_sequence_number()))
-    provider = provider_of(table)
-    properties = write_properties(ledger_name, ledger, provider.max_property_length)
+    properties = write_properties(ledger_name, ledger, provider_of(table).max_property_length)
     with _prepared(table):
         updates, requirements = snapshot.prepare()
         changes = expiring(table, branch, updates, ledger_name, ledger)
@@ -72,16 +72,8 @@ def commit_snapshot(
     removals = [*stale_properties(ledger_name, metadata.properties, properties), *changes.removals]
     if removals:
         extra.append(RemovePropertiesUpdate(removals=removals))
-    response = provider.commit(
-        table,
-        (AssertTableUUID(uuid=metadata.table_uuid), *requirements, *changes.requirements),
-        (*updates, *extra, *changes.updates),
-    )
     sent = SentCommit.of(branch, snapshot.snapshot_id, {**properties, **changes.properties}, removals, updates)
-    check_answer(table, sent, response.metadata)
-    if provider.is_committed_by_server and not is_proven(metadata, properties):
-        check_stored(table, sent)
-    provider.tidy(table, response.metadata)
+    send(table, (*requirements, *changes.requirements), (*updates, *extra, *changes.updates), sent)
     return snapshot.snapshot_id
 
 
@@ -103,5 +95,6 @@ def _prepared(table: Table) -> Iterator[None]:
 
 def append_nothing(table: Table, branch: str = MAIN_BRANCH) -> None:
     """Add an empty snapshot, such as a new branch's first, for rows to be replaced on it."""
-    updates, requirements = NewSnapshot(table, append_files(table, branch, {}, ())).prepare()
-    provider_of(table).commit(table, (AssertTableUUID(uuid=table.metadata.table_uuid), *requirements), updates)
+    snapshot = NewSnapshot(table, append_files(table, branch, {}, ()))
+    updates, requirements = snapshot.prepare()
+    send(table, requirements, updates, SentCommit.of(branch, snapshot.snapshot_id, {}, (), updates))

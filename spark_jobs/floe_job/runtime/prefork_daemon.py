@@ -12,12 +12,12 @@ import select
 import socket
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from floe_job.runtime.spark_context import LIBRARIES
+from floe_job.runtime.spark_context import LIBRARIES, WITHOUT_PANDAS, without_pandas
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +43,9 @@ def fork_daemon() -> None:
     driver, held = os.pipe()  # it reads as ended once the driver has
     with socket.socket(socket.AF_UNIX) as listener:
         try:
-            for name in (LIBRARIES, "floe_job.runtime.worker_daemon"):
-                import_module(name)
+            with without_pandas() if os.environ.get(WITHOUT_PANDAS) == "true" else nullcontext():
+                for name in (LIBRARIES, "floe_job.runtime.worker_daemon"):
+                    import_module(name)
             listener.bind(place)  # which may be too long
             listener.listen(1)
             sys.stdout.flush()

@@ -8,7 +8,7 @@ import sys
 import termios
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from pathlib import Path
@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 
 LIBRARIES = "floe_job.driver.slice_job"
 """Imported by the driver once there is a context; takes a second."""
+
+WITHOUT_PANDAS = "FLOE_WITHOUT_PANDAS"
+"""Set to true by the operator where neither the driver nor its workers run code of the user's."""
 
 HALT = "spark.floe.halt"
 """Enables the quick end. The operator sets it where Spark leaves only files in the job's own folder behind."""
@@ -45,13 +48,15 @@ def prefer_installed() -> None:
 
 def start_context(max_workers: int) -> Any:
     """Start the context, and on a local master the Python workers, ``max_workers`` of them."""
-    from pyspark import SparkContext
+    with without_pandas():  # a driver makes no data frames
+        from pyspark import SparkContext
 
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     # while the JVM starts its services, if it was not imported before; not earlier, as two threads that import the same
     # packages could find them incomplete
-    Thread(target=import_libraries, daemon=True).start()
-    context = SparkContext.getOrCreate()
+    Thread(target=_import_libraries, daemon=True).start()
+    with without_pandas():
+        context = SparkContext.getOrCreate()
     if str(context.master).startswith("local"):
         Thread(target=_start_workers, args=(context, max_workers), daemon=True).start()
     return context
@@ -62,22 +67,28 @@ class _NotPandas(MetaPathFinder):
 
     def find_spec(self, name: str, *_: object) -> None:
         if name == "pandas":
-            msg = "a driver makes no data frames"
+            msg = "no data frames are made here"
             raise ModuleNotFoundError(msg, name=name)
 
 
-def import_libraries() -> None:
-    """Import what a driver needs, without pandas.
+@contextmanager
+def without_pandas() -> Iterator[None]:
+    """Keep imports from finding pandas, which takes a quarter of a second.
 
-    Arrow's module of datasets, which PyIceberg imports, tries to import pandas, which takes a fifth of a second, and does
-    nothing with it. Arrow does not try again in this process.
+    Arrow's module of datasets, which PyIceberg imports, and PySpark import it, if it is there, and do nothing with it. They
+    do not try again in this process, nor in its forks: none of them may make data frames.
     """
     finder = _NotPandas()
     sys.meta_path.insert(0, finder)
     try:
-        import_module(LIBRARIES)
+        yield
     finally:
         sys.meta_path.remove(finder)
+
+
+def _import_libraries() -> None:
+    with without_pandas():
+        import_module(LIBRARIES)
 
 
 def end_context(context: Any, folder: Path, code: int) -> None:

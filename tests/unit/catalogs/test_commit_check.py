@@ -11,7 +11,9 @@ from floe.catalogs.exceptions import CommitAltered
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
-from floe.tables.snapshot_commit import append
+from floe.tables.expiry import Expired
+from floe.tables.expiry_updates import send_expiry
+from floe.tables.snapshot_commit import append, append_nothing
 from tests.support.tables.lake import CLUSTER, LEDGER, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
 from tests.support.tables.slices import write_slice
 from tests.support.tables.unfaithful import (
@@ -148,3 +150,21 @@ def test_growing_ledger_is_proven_by_powers_of_two(lake: Lake) -> None:
     assert is_proven(table.metadata, {LEDGER: "x" * 255})
     assert not is_proven(table.metadata, {LEDGER: "x" * 256})
     assert not is_proven(table.metadata, {f"{LEDGER}.1": "x"})
+
+
+def test_expiry_that_a_catalog_ignores_is_refused(lake: Lake) -> None:
+    table = lake.create()
+    for end in (5, 6, 7):
+        append(table, "main", (), {}, LEDGER, ledger_to(end))
+        table = lake.load()
+    before, oldest = table.metadata, table.metadata.snapshots[0].snapshot_id
+    alter_answers(table.catalog, lambda _: before)
+    with pytest.raises(CommitAltered, match=f"snapshot {oldest} was to expire and is there. No row was touched"):
+        send_expiry(table, Expired((oldest,)))
+
+
+def test_first_snapshot_of_a_branch_that_a_catalog_ignores_is_refused(lake: Lake) -> None:
+    table = lake.create()
+    alter_answers(table.catalog, without_branches)
+    with pytest.raises(CommitAltered, match="branch 'audit' is at None"):
+        append_nothing(table, "audit")

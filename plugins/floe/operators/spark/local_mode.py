@@ -28,6 +28,7 @@ JAVA_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:-Us
 """The JVM of such a job carries messages: it is too short-lived for the code of its second compiler to pay."""
 
 COLLECTOR = "-XX:+UseSerialGC"
+WITHOUT_PANDAS = "FLOE_WITHOUT_PANDAS"
 OPTIONS, LAUNCHER_OPTIONS, DRIVER_OPTIONS = "SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS", "spark.driver.extraJavaOptions"
 TEMPORARY, TEMPORARY_CONF = "SPARK_LOCAL_DIRS", "spark.local.dir"
 
@@ -35,8 +36,12 @@ Settings = tuple[dict[str, str], dict[str, str]]
 
 
 @contextmanager
-def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str], binary: str = SUBMIT) -> Iterator[Settings]:
+def settings(
+    folder: Path, conf: Mapping[str, str], env: Mapping[str, str], binary: str = SUBMIT, *, has_own_code: bool = True
+) -> Iterator[Settings]:
     """Yield the conf and the whole environment of a local job. What the user has set in either takes precedence.
+
+    ``has_own_code``: workers run classes of the user's, which may make data frames.
 
     Java's options go where Spark's launcher puts those of the user behind them. Spark's files go into ``folder``, which
     is the job's own, so that a JVM which is halted leaves nothing behind.
@@ -52,6 +57,8 @@ def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str], bina
         made = {LAUNCHER_OPTIONS: options, **env, **home, OPTIONS: " ".join(filter(None, java))}
         if _takes_fork(conf):
             made[DAEMON_SOCKET] = str(folder / "daemon.sock")
+        if not has_own_code:
+            made[WITHOUT_PANDAS] = "true"
         if TEMPORARY not in env and TEMPORARY_CONF not in conf:
             made[TEMPORARY] = str(folder)
         yield conf, made

@@ -43,3 +43,10 @@ def test_what_the_user_has_set_wins(tmp_path: Path) -> None:
 def test_a_fork_is_asked_for_where_it_can_be_the_daemon(tmp_path: Path, conf: dict[str, str], is_named: bool) -> None:
     with local_mode.settings(tmp_path, conf, WITHOUT_ARCHIVE) as (_, env):
         assert ("FLOE_DAEMON_SOCKET" in env) is is_named
+
+
+def test_pandas_is_left_out_where_no_code_of_the_user_runs(tmp_path: Path) -> None:
+    with local_mode.settings(tmp_path, {}, WITHOUT_ARCHIVE, has_own_code=False) as (_, env):
+        assert env[local_mode.WITHOUT_PANDAS] == "true"
+    with local_mode.settings(tmp_path, {}, WITHOUT_ARCHIVE) as (_, env):
+        assert local_mode.WITHOUT_PANDAS not in env
