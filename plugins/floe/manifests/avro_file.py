@@ -120,4 +120,8 @@ def _compressed(name: str, data: bytes) -> bytes:
         stream = zlib.compressobj(wbits=_RAW)
         return stream.compress(data) + stream.flush()
     codec = KNOWN_CODECS[name]  # type: ignore[index]
-    return data if codec is None else codec.compress(data)[0]
+    try:
+        return data if codec is None else codec.compress(data)[0]
+    except ImportError as error:
+        msg = f"the table's write.avro.compression-codec is {name!r}, whose library is not installed: set it to gzip or zstd"
+        raise ValueError(msg) from error

@@ -13,8 +13,10 @@ from floe.operators.failures import say_failure
 from floe.operators.status.collector import StatusOperator
 
 EVERY = timedelta(minutes=1)
-TIMEOUT = timedelta(seconds=55)
-"""Beyond the time that the task gives its connectors; then Airflow ends it."""
+TIMEOUT = timedelta(minutes=3)
+"""Beyond the 40 seconds that the task gives its connectors: it then keeps a record of each by a call of Airflow's API, which
+waits while the database is busy. A run that is late is better than none, and no other begins beside it.
+"""
 
 _DOC = """
 Looks up where each connector is, every minute: lag, tables and their last commits, dead letters, the control topic's last
