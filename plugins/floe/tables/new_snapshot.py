@@ -1,7 +1,7 @@
 """A snapshot on its way into a branch: its manifests, its manifest list, its summary, and what is sent to the catalog.
 
-PyIceberg's own producers are not used: they write no deletes and nothing of format 3, and what they make anew for each
-manifest, such as its schemas, costs more than the commit.
+PyIceberg's own producers are not used: they write no deletes and nothing of format 3, and build the schemas of each
+manifest again, which takes half of a commit.
 """
 
 import uuid
@@ -115,7 +115,7 @@ class NewSnapshot:
         return [*merged, *deletes]
 
     def _without_removed(self, before: Sequence[ManifestFile]) -> list[ManifestFile]:
-        """Write the manifests of removed files anew, and a manifest per spec that says which were removed."""
+        """Rewrite the manifests of removed files, and write a manifest per spec that says which were removed."""
         paths = {file.file_path for file in self._change.removed}
         kept: list[ManifestFile] = []
         gone: dict[int, list[ManifestEntry]] = {}

@@ -51,11 +51,10 @@ def start_context(max_workers: int) -> Any:
     with without_pandas():  # a driver makes no data frames
         from pyspark import SparkContext
 
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    # while the JVM starts its services, if it was not imported before; not earlier, as two threads that import the same
-    # packages could find them incomplete
-    Thread(target=_import_libraries, daemon=True).start()
-    with without_pandas():
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        # while the JVM starts its services, if it was not imported before; not earlier, as two threads that import the
+        # same packages could find them incomplete
+        Thread(target=_import_libraries, daemon=True).start()
         context = SparkContext.getOrCreate()
     if str(context.master).startswith("local"):
         Thread(target=_start_workers, args=(context, max_workers), daemon=True).start()
