@@ -1,31 +1,21 @@
-"""Avro's object container files: what is in front of the records, and the records in one block.
-
-    "Obj" 01   map: avro.schema, avro.codec and Iceberg's metadata   sync   count, length, records   sync
-
-Source: https://avro.apache.org/docs/1.12.0/specification/#object-container-files
-"""
+"""Avro files of Iceberg's metadata: written in one piece, and read whole."""
 
 from __future__ import annotations
 
 import io
 import json
-import os
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import fastavro
-from fastavro import schemaless_writer
 from fastavro.schema import SchemaParseException
 from pyiceberg.avro.codecs import CODEC_MAPPING_ICEBERG_TO_AVRO, KNOWN_CODECS
 from pyiceberg.io import FileIO
 
-_MAGIC: Final = b"Obj\x01"
-_HEADER: Final = fastavro.parse_schema({"type": "map", "values": "bytes"})
-_SYNC_BYTES: Final = 16
-_RAW: Final = -zlib.MAX_WBITS
-"""zlib's word for a deflate stream without a header and a checksum of its own, as Avro wants it."""
+AvroSchema = dict[str, Any]
+"""A schema as fastavro has parsed it."""
 
 _GARBLED: Final = (
     ValueError,
@@ -40,15 +30,6 @@ _GARBLED: Final = (
     zlib.error,
 )
 """What fastavro and its codecs raise for bytes that are no such file."""
-
-
-class AvroSchema(NamedTuple):
-    """``text``: the schema in the file, as JSON; ``encoder``: the same for fastavro, without logical types, since values
-    of them are given as they are written.
-    """
-
-    text: bytes
-    encoder: Any
 
 
 class Records(NamedTuple):
@@ -68,24 +49,11 @@ def write_records(
 ) -> int:
     """Write a file of records and return its length in bytes. ``codec``: the name that Iceberg has for it.
 
-    Raises ValueError for an unknown codec, and what fastavro raises for a value that its field cannot represent.
+    Raises ValueError for a codec that is unknown or whose library is not installed, and what fastavro raises for a value
+    that its field cannot represent; nothing is written then.
     """
-    name = _codec_name(codec)
-    body, count = io.BytesIO(), 0
-    for record in records:
-        schemaless_writer(body, schema.encoder, record)
-        count += 1
-    block, sync = _compressed(name, body.getvalue()), os.urandom(_SYNC_BYTES)
-    fields = {key: value.encode() for key, value in metadata.items()}
-    header = {**fields, "avro.schema": schema.text, "avro.codec": name.encode()}
     whole = io.BytesIO()
-    whole.write(_MAGIC)
-    schemaless_writer(whole, _HEADER, header)
-    whole.write(sync)
-    if count:
-        schemaless_writer(whole, "long", count)
-        schemaless_writer(whole, "bytes", block)
-        whole.write(sync)
+    fastavro.writer(whole, schema, records, codec=_codec_name(codec), metadata=dict(metadata))
     data = whole.getvalue()
     with files.new_output(path).create(overwrite=True) as stream:
         stream.write(data)
@@ -106,22 +74,11 @@ def read_records(files: FileIO, path: str) -> Records:
 
 
 def _codec_name(codec: str) -> str:
-    name = "null" if codec == "uncompressed" else CODEC_MAPPING_ICEBERG_TO_AVRO.get(codec, codec)
+    given = codec.strip().lower()
+    name = "null" if given == "uncompressed" else CODEC_MAPPING_ICEBERG_TO_AVRO.get(given, given)
     if name not in KNOWN_CODECS:
         msg = (
             f"the table's write.avro.compression-codec is {codec!r}, which is none of gzip, zstd, snappy, uncompressed"
         )
         raise ValueError(msg)
     return name
-
-
-def _compressed(name: str, data: bytes) -> bytes:
-    if name == "deflate":
-        stream = zlib.compressobj(wbits=_RAW)
-        return stream.compress(data) + stream.flush()
-    codec = KNOWN_CODECS[name]  # type: ignore[index]
-    try:
-        return data if codec is None else codec.compress(data)[0]
-    except ImportError as error:
-        msg = f"the table's write.avro.compression-codec is {name!r}, whose library is not installed: set it to gzip or zstd"
-        raise ValueError(msg) from error

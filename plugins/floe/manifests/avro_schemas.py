@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -16,7 +15,6 @@ from pyiceberg.manifest import (
 )
 from pyiceberg.schema import Schema
 from pyiceberg.types import (
-    DecimalType,
     IcebergType,
     NestedField,
     PrimitiveType,
@@ -24,7 +22,6 @@ from pyiceberg.types import (
     UnknownType,
     UUIDType,
 )
-from pyiceberg.utils.decimal import decimal_required_bytes, decimal_to_bytes
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
 from floe.manifests.avro_file import AvroSchema
@@ -63,7 +60,7 @@ def _entry_schema(version: int, fields: tuple[tuple[int, str, IcebergType, bool]
     struct = StructType(*(NestedField(id_, name, of, required=required) for id_, name, of, required in fields))
     data_file = data_file_with_partition(struct, version)  # type: ignore[arg-type]
     avro = _avro(manifest_entry_schema_with_data_file(version, data_file), "manifest_entry")  # type: ignore[arg-type]
-    written = _field(_field(json.loads(avro.text), 2)["type"], _PARTITION)["type"]["fields"]
+    written = _field(_field(avro, 2)["type"], _PARTITION)["type"]["fields"]
     names = (one["name"] for one in written)
     return EntrySchema(avro, tuple((name, _writable(one[2])) for name, one in zip(names, fields, strict=True)))
 
@@ -77,7 +74,8 @@ def _check(version: int) -> None:
 def _avro(schema: Schema, name: str) -> AvroSchema:
     converted = AvroSchemaConversion().iceberg_to_avro(schema, schema_name=name)
     _repair(converted, set())
-    return AvroSchema(json.dumps(converted).encode(), fastavro.parse_schema(_without_logical_types(converted)))
+    parsed: AvroSchema = fastavro.parse_schema(converted)
+    return parsed
 
 
 def _repair(node: Any, names: set[str]) -> None:
@@ -101,24 +99,13 @@ def _repair(node: Any, names: set[str]) -> None:
             _repair(one, names)
 
 
-def _without_logical_types(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_without_logical_types(one) for one in node]
-    if isinstance(node, dict):
-        return {key: _without_logical_types(one) for key, one in node.items() if key != "logicalType"}
-    return node
-
-
 def _field(record: Mapping[str, Any], field_id: int) -> Any:
     return next(one for one in record["fields"] if one["field-id"] == field_id)
 
 
 def _writable(of: IcebergType) -> Callable[[Any], Any]:
-    """Return what makes a partition value the bytes or the number that Avro has for it; those of times are numbers anyway."""
+    """Return what makes a partition value one that fastavro writes: decimals as they are, times as the numbers they are."""
     match of:
-        case DecimalType():
-            length = decimal_required_bytes(of.precision)
-            return lambda value: None if value is None else decimal_to_bytes(value, length)
         case UUIDType():
             return lambda value: value.bytes if isinstance(value, UUID) else value
         case UnknownType():

@@ -133,6 +133,28 @@ def test_thirty_merging_commits_keep_rows_in_few_manifests(lake: Lake, write: Wr
         assert lake.load().scan(snapshot_id=snapshot.snapshot_id).to_arrow().num_rows % 3 == 0
 
 
+@pytest.mark.parametrize("codec", ["gzip", " GZIP", "zstd", "uncompressed"])
+def test_metadata_is_written_and_read_again_in_each_codec(lake: Lake, write: Write, codec: str) -> None:
+    merging = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "2"}
+    lake.create(BY_SAUCE, {"write.avro.compression-codec": codec, **merging})
+    for i in range(3):
+        write((0, i, i + 1), plan_id=f"plan-{i}").land()
+    assert lake.rows() == expected((0, 3))
+
+
+def test_table_in_a_codec_without_its_library_is_refused_until_it_has_another(lake: Lake, write: Write) -> None:
+    lake.create(properties={"write.avro.compression-codec": "snappy"})
+    written = write((0, 0, 3))
+    with pytest.raises(TableRefused, match="snappy codec is supported but you need to install") as caught:
+        written.land()
+    assert caught.value.code == "FLOE-412" and "Nothing was committed to it" in str(caught.value)
+    assert lake.rows() == []
+    with lake.load().transaction() as change:
+        change.set_properties({"write.avro.compression-codec": "zstd"})
+    written.land()
+    assert lake.rows() == expected((0, 3))
+
+
 def test_without_merging_every_commit_adds_one_manifest(lake: Lake, write: Write) -> None:
     lake.create()
     for i in range(3):

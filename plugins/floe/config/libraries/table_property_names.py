@@ -96,8 +96,7 @@ CHOICES_IN_FILES: Mapping[str, tuple[str, ...]] = {
     "write.update.mode": _MODES,
 }
 CHOICES_IN_COMMITS: Mapping[str, tuple[str, ...]] = {
-    # of manifests; PyIceberg does not know Iceberg's "uncompressed"
-    "write.avro.compression-codec": ("gzip", "zstd", "snappy"),
+    "write.avro.compression-codec": ("gzip", "zstd", "snappy", "uncompressed"),  # of manifests
 }
 
 METRICS = ("write.metadata.metrics.default", "write.metadata.metrics.column.*")

@@ -176,7 +176,7 @@ def test_a_setting_of_the_store_goes_into_the_catalog(problems, prefix, name):
         ("write.parquet.compression-codec", "evil"),
         ("write.parquet.compression-codec", ""),
         ("write.parquet.compression-level", "high"),
-        ("write.avro.compression-codec", "uncompressed"),
+        ("write.avro.compression-codec", "lzo"),
         ("write.metadata.compression-codec", "zstd"),
         ("write.metadata.metrics.default", "some"),
         ("write.metadata.metrics.default", "truncate(0)"),
