@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from pyiceberg.manifest import ManifestEntryStatus
 from pyiceberg.table import Table
 from pyiceberg.table.update import AddSnapshotUpdate, AssertRefSnapshotId, SetSnapshotRefUpdate
 
+from floe.catalogs.clock import last_time
 from floe.manifests.manifest_list import manifests_of
 from floe.model.ledger import Ledger
 from floe.tables.change import append_files, replace_files
@@ -56,6 +59,18 @@ def test_branch_keeps_its_own_retention(lake: Lake) -> None:
         manage.create_branch(head, "audit", max_ref_age_ms=10_000_000, min_snapshots_to_keep=7)
     _, point, _ = prepared(lake.load(), "audit")
     assert (point.max_ref_age_ms, point.min_snapshots_to_keep, point.max_snapshot_age_ms) == (10_000_000, 7, None)
+
+
+def test_snapshot_is_after_the_last_change_of_the_table_though_the_clock_went_back(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    table = lake.load()
+    last = last_time(table.metadata)
+    monkeypatch.setattr(time, "time", lambda: last / 1000 - 3_600)
+    add, _, _ = prepared(table, "main")
+    assert add.snapshot.timestamp_ms == last + 1
 
 
 def test_tag_is_no_branch(lake: Lake) -> None:
