@@ -6,8 +6,10 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from stack.services.airflow import Airflow
 from stack.services.broker import Broker
@@ -25,6 +27,9 @@ SPARK_CONNECT = "spark_connect_default"
 
 ALERTS = "floe_test_alerts"
 """The one module that connectors may name for callbacks."""
+
+LOG_TAIL = 30
+"""Lines of a failed task's log that are shown."""
 
 _ALERTS = """
 import json
@@ -121,6 +126,17 @@ class Deployment:
         (self.connectors / f"{name}.json").write_text(json.dumps(keys))
         known = {key: value for key, value in more.items() if "${" not in str(value) and "python:" not in str(value)}
         return Pipeline.make(self.broker.bootstrap, topic, folder, name=name, **known)
+
+    def failures_since(self, moment: datetime) -> str:
+        """Return the ends of the logs of the tasks, of all DAGs, that failed after a moment."""
+        rest = self.airflow.rest
+        begun = quote(moment.isoformat())
+        path = f"/api/v2/dags/~/dagRuns/~/taskInstances?state=failed&end_date_gte={begun}&limit=20"
+        found = rest.call("GET", path)["task_instances"]
+        ends = ((one, rest.log(one["dag_id"], one["dag_run_id"], one)[-LOG_TAIL:]) for one in found)
+        return "\n".join(
+            "\n".join([f"--- {one['dag_id']} {one['dag_run_id']} {one['task_id']}", *lines]) for one, lines in ends
+        )
 
     def dag(self, name: str) -> None:
         """Wait until a DAG is there and let it run; its schedule is a day away."""

@@ -18,6 +18,9 @@ Words = np.ndarray[Any, np.dtype[np.int64]]
 WORD = 8
 """Bytes of a word: of a pointer, a size and an offset."""
 
+PAGE = 4096
+"""Bytes of memory that can be read or cannot, together."""
+
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 

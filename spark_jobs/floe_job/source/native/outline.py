@@ -14,7 +14,7 @@ import numpy as np
 
 from floe_job.source.batch import Batch
 from floe_job.source.native import librdkafka
-from floe_job.source.native.memory import columns
+from floe_job.source.native.memory import PAGE, columns
 
 WIDEST_FRAME = 64
 """Bytes between two records that are neither key, value nor headers: 31 at most in format v2, 34 in older ones."""
@@ -25,7 +25,6 @@ _HEADER: Final = Struct(">qiibIhiqqqhii")
 _MAGIC_AT, _MAGIC, _CODEC = 16, b"\x02", 7
 _SMALLEST_FRAME, _LARGEST_FRAME = 5, 31
 _BEFORE = _HEADER.size + _LARGEST_FRAME
-_PAGE = 4096
 _CHECKED = 8
 """Batches of one call that are checked: each costs three microseconds."""
 
@@ -75,7 +74,7 @@ class Outline:
 
         A batch in memory of its own is looked at before one that is close behind another.
         """
-        far = self._firsts[(self._gaps[self._firsts] <= 0) | (self._gaps[self._firsts] > _PAGE)]
+        far = self._firsts[(self._gaps[self._firsts] <= 0) | (self._gaps[self._firsts] > PAGE)]
         wanted = [*far[:_CHECKED].tolist(), *self._firsts[-1:].tolist()]
         known = [found for found in map(self._is_headed, wanted) if found is not None]
         return not all(known) if known else None
@@ -91,7 +90,7 @@ def _is_headed(begin: int, offset: int) -> bool | None:
 
     Only the rest of a page of memory can be read for sure.
     """
-    if begin % _PAGE < _BEFORE:
+    if begin % PAGE < _BEFORE:
         return None
     before = string_at(begin - _BEFORE, _BEFORE)
     last = _BEFORE - _HEADER.size - _SMALLEST_FRAME + _MAGIC_AT
