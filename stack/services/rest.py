@@ -125,7 +125,7 @@ class Rest:
         found: list[Json] = self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns?order_by=-run_after&limit=50")["dag_runs"]
         return found
 
-    def wait_for_scheduled_run(self, dag_id: str, seconds: float = 180.0) -> str:
+    def wait_for_scheduled_run(self, dag_id: str, seconds: float = 300.0) -> str:
         """Wait until the scheduler has started a run by itself and return its id; raises RunFailed."""
         end = time.monotonic() + seconds
         while not (ids := [str(run["dag_run_id"]) for run in self.runs(dag_id) if run["run_type"] == "scheduled"]):
