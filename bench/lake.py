@@ -31,7 +31,7 @@ from floe.model.plan import Plan, Slice
 from floe.model.positions import Position, PositionMetadata
 from floe.model.ranges import OffsetRange
 from floe.model.route_hash import route_hash
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from floe.parquet.table_writer import TableWriter
 from floe.tables.table_ledger import ledger_of
 
@@ -164,7 +164,7 @@ def plan_of(run: int, *tables: str) -> Plan:
         control_topic="control-iceberg",
         control_ends={0: run * 3},
         positions=tuple(Position(r.tp, r.start, metadata) for r in ranges),
-        slices=(Slice(0, ReadReason.LIVE, WriteModeName.APPEND, ranges, tables),),
+        slices=(Slice(0, SliceKind.LIVE, ranges, tables),),
     )
 
 

@@ -22,7 +22,7 @@ from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from floe.status.model import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
 from floe.status.partitions import backlogs, partition_statuses
 from floe.status.plan_report import plan_lines
@@ -226,7 +226,7 @@ def test_run_report_adds_up_slices_of_one_table() -> None:
 def test_plan_log_says_what_is_read_and_the_lag() -> None:
     ranges = tuple(OffsetRange(TOPIC, TOPIC_ID, p, 0, 1_000) for p in range(2))
     status = status_of(tuple(PartitionStatus(TOPIC, p, 0, 0, 1_500, 1_500) for p in range(3)))
-    plan = plan_of(Slice(0, ReadReason.LIVE, WriteModeName.APPEND, ranges, ("db.t",)))
+    plan = plan_of(Slice(0, SliceKind.LIVE, ranges, ("db.t",)))
     assert [line.text for line in plan_lines(plan, status)] == [
         f"plan {'p' * 32}, commit id {plan.commit_id}, group connect-one",
         "slice 0 (live): 2,000 offsets for db.t",
@@ -253,9 +253,7 @@ def test_plan_log_warns_of_tables_behind() -> None:
 
 def test_plan_log_of_two_thousand_partitions_is_short() -> None:
     ranges = tuple(OffsetRange(TOPIC, TOPIC_ID, p, 0, 10) for p in range(2_000))
-    slices = tuple(
-        Slice(i, ReadReason.CATCH_UP, WriteModeName.APPEND, ranges, (f"db.{'t' * 200}{i}",)) for i in range(50)
-    )
+    slices = tuple(Slice(i, SliceKind.CATCH_UP, ranges, (f"db.{'t' * 200}{i}",)) for i in range(50))
     texts = [line.text for line in plan_lines(plan_of(*slices), status_of(many(2_000)))]
     assert len(texts) < 500 and max(map(len, texts)) <= WIDTH
     assert "and 30 more slices with 600,000 offsets" in texts

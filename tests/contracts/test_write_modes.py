@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -29,16 +28,18 @@ from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import CommitState, Ledger
-from floe.model.plan import Plan, Slice
+from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange, ranges_to_json
-from floe.model.slice_kind import KINDS, ReadReason, WriteModeName, reason_and_mode
+from floe.model.slice_kind import SliceKind
+from floe.model.slice_scope import SliceScope
 from floe.modes.append_again import AppendAgain
+from floe.modes.base import WriteMode
 from floe.modes.dead_letter_table import DeadLetterTable
 from floe.modes.registry import MODES, mode_of
 from floe.parquet.table_writer import TableWriter
 from floe.tables.exceptions import SliceStale
 from floe.tables.table_ledger import ledger_of
-from floe.tables.table_state import TableStates
+from floe.tables.table_state import TableState, TableStates
 from tests.support.fixtures import lake, short_waits
 from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
 from tests.support.tables.slices import make_announcement, make_plan, make_share
@@ -64,18 +65,8 @@ DEAD = DeadLetterOffsets({TABLE: {LOG: Intervals(((4, 5),))}})
 class EvenOffsets(AppendAgain):
     """A mode that floe does not ship: it appends every second record."""
 
-    def wanted(self, table: str, ledger: Ledger, slice_: Slice, r: OffsetRange, route: str) -> Intervals:
+    def wanted(self, state: TableState, scope: SliceScope, r: OffsetRange) -> Intervals:
         return Intervals.of((offset, offset + 1) for offset in range(r.start, r.end) if offset % 2 == 0)
-
-
-class OwnName(StrEnum):
-    """Its name, and what of it plans and announcements are to know."""
-
-    EVEN = "even"
-
-    @property
-    def removes_rows(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True)
@@ -100,7 +91,7 @@ CASES = {
     "append": Case("append", 3, 6, [0, 1, 2, 3, 3, 4, 5, 5]),
     "replace": Case("replace", 3, 6, [0, 1, 2, 3, 4, 5], recovers),
     "redrive": Case("redrive", 4, 5, [0, 1, 2, 3, 4, 5], recovers, DEAD),
-    "even": Case("even", 3, 9, [0, 1, 2, 3, 4, 5, 6, 8]),
+    "even": Case("skip", 3, 9, [0, 1, 2, 3, 4, 5, 6, 8]),
 }
 
 
@@ -128,14 +119,14 @@ class Stage:
         plan = make_plan((0, start, end), plan_id=plan_id, kind=kind)
         slice_ = replace(plan.slices[0], dead_letters=dead_letters or DeadLetterOffsets())
         plan = replace(plan, slices=(slice_,))
-        table, mode = self.lake.load(), MODES[slice_.mode]
-        ledger = ledger_of(table, "main", plan)
-        new_ranges = [(r, mode.wanted(TABLE, ledger, slice_, r, ROUTE)) for r in slice_.ranges]
+        table, scope = self.lake.load(), SliceScope(plan, slice_)
+        mode, state = mode_of(scope, TABLE), self.state()
+        new_ranges = [(r, mode.wanted(state, scope, r)) for r in slice_.ranges]
         table_files = make_share(table, new_ranges, write_rows(table, new_ranges))
-        seen = {LOG: ledger.recovered(slice_.ranges[0])} if slice_.mode.removes_rows else {}
+        seen = {LOG: state.ledger.recovered(slice_.ranges[0])} if mode.names_dead_letters else {}
         announcement = make_announcement(plan, replace(table_files, seen=seen))
         announcement = replace(announcement, recovered=recovered or DeadLetterOffsets())
-        return TableWork(plan, slice_, announcement, announcement.all_table_files[0])
+        return TableWork(scope, announcement, announcement.all_table_files[0])
 
     def work(self, plan_id: str = "plan-2") -> TableWork:
         case = self.case
@@ -146,6 +137,9 @@ class Stage:
 
     def tables(self, catalog: Catalog | None = None) -> Tables:
         return Tables(catalog or self.lake.catalog(), self.connector)
+
+    def state(self) -> TableState:
+        return TableStates(self.tables(), self.connector, CLUSTER).one(TABLE, {TOPIC}, must_exist=True)
 
     def ledger(self, plan: Plan) -> Ledger:
         return ledger_of(self.lake.load(), "main", plan)
@@ -170,16 +164,21 @@ def write_rows(table: Table, new_ranges: Sequence[tuple[OffsetRange, Intervals]]
     return (SpecFiles(0, partition_type, tuple(from_pyiceberg(f, partition_type, 0) for f in writer.close())),)
 
 
+def own_mode_of(work: TableWork) -> WriteMode:
+    return mode_of(work.scope, work.table)
+
+
 @pytest.fixture
 def own_mode(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Register the mode that floe does not ship: a line for its word, and a line for itself."""
-    monkeypatch.setitem(KINDS, (ReadReason.REPLAY, OwnName.EVEN), "even")  # type: ignore[misc,call-overload]
-    monkeypatch.setitem(MODES, OwnName.EVEN, EvenOffsets())
+    """Let tables get the rows of a kind of slice by the mode that floe does not ship."""
+    monkeypatch.setitem(MODES, SliceKind.SKIP, EvenOffsets())
 
 
 @pytest.fixture(params=CASES)
-def stage(request: pytest.FixtureRequest, lake: Lake, own_mode: None) -> Stage:
+def stage(request: pytest.FixtureRequest, lake: Lake) -> Stage:
     """Give a table that contains the offsets 0 to 5; of 4 it has no row."""
+    if request.param == "even":
+        request.getfixturevalue("own_mode")
     lake.create(schema=KAFKA_COLUMNS)
     made = Stage(lake, CASES[request.param])
     plan = make_plan((0, 0, 6), plan_id="plan-1")
@@ -195,9 +194,8 @@ def stage(request: pytest.FixtureRequest, lake: Lake, own_mode: None) -> Stage:
 
 
 def test_mode_accepts_the_table_that_it_writes_to(stage: Stage) -> None:
-    work, connector = stage.work(), stage.connector
-    state = TableStates(stage.tables(), connector, CLUSTER).one(TABLE, {TOPIC}, must_exist=True)
-    mode_of(work).check(state, work.plan, work.slice, connector)
+    work = stage.work()
+    own_mode_of(work).check(stage.state(), work.scope, stage.connector)
     assert not check_table(stage.tables(), work, 1)
 
 
@@ -221,7 +219,7 @@ def test_mode_knows_a_cleared_run_that_wrote_other_files(stage: Stage) -> None:
 def test_mode_refuses_what_another_run_made_stale(stage: Stage) -> None:
     work = stage.work()
     if stage.case.rival is None:
-        assert mode_of(work).state(stage.ledger(work.plan), work) is CommitState.PENDING
+        assert own_mode_of(work).state(stage.ledger(work.plan), work) is CommitState.PENDING
         return
     stage.case.rival(stage)
     before = stage.offsets(), stage.snapshots()
@@ -250,7 +248,7 @@ def test_mode_commits_after_a_concurrent_commit(stage: Stage) -> None:
 
 def test_mode_ledger_after_contains_the_slice(stage: Stage) -> None:
     work = stage.work()
-    mode, before = mode_of(work), stage.ledger(work.plan)
+    mode, before = own_mode_of(work), stage.ledger(work.plan)
     after = mode.ledger_after(before, work)
     assert mode.state(before, work) is CommitState.PENDING
     assert mode.state(after, work) is CommitState.COMMITTED
@@ -271,11 +269,11 @@ def test_mode_summary_says_what_is_new_and_counts(stage: Stage) -> None:
     said = snapshot.summary.additional_properties
     (r,) = work.slice.ranges
     (new_offsets,) = (new_offsets for _, new_offsets in work.files.new_ranges)
-    gained = (new_offsets - mode_of(work).contained(before, r, ROUTE)) | work.recovered.get(LOG, Intervals())
+    gained = (new_offsets - own_mode_of(work).contained(before, r, ROUTE)) | work.recovered.get(LOG, Intervals())
     assert said["floe.kind"] == stage.case.kind
     assert said["floe.net"] == json_of(OffsetRange(*LOG, *span) for span in gained)
     assert int(said["added-records"]) - int(said.get("deleted-records", 0)) == len(stage.case.after) - 5
-    assert set(mode_of(work).summary(work)) <= set(said)
+    assert set(own_mode_of(work).summary(work)) <= set(said)
 
 
 def json_of(ranges: Iterable[OffsetRange]) -> str:
@@ -284,7 +282,7 @@ def json_of(ranges: Iterable[OffsetRange]) -> str:
 
 def test_dead_letters_beside_a_mode_are_known_by_their_slice(stage: Stage) -> None:
     work = stage.work()
-    mode = DeadLetterTable(MODES[work.slice.mode])
+    mode = DeadLetterTable(own_mode_of(work))
     ledger = Ledger(CLUSTER)
     new_ranges = tuple((r, ledger.new_offsets(r, ROUTE)) for r in work.slice.ranges)
     dead_letters = replace(work, files=replace(work.files, new_ranges=new_ranges))
@@ -293,7 +291,7 @@ def test_dead_letters_beside_a_mode_are_known_by_their_slice(stage: Stage) -> No
         CommitState.PENDING,
         CommitState.COMMITTED,
     )
-    late = replace(dead_letters, plan=replace(dead_letters.plan, plan_id="plan-0"))
+    late = replace(dead_letters, scope=replace(dead_letters.scope, plan=replace(dead_letters.plan, plan_id="plan-0")))
     assert mode.state(after, late) is CommitState.STALE
     assert "floe.replaced" not in mode.summary(dead_letters)
 
@@ -301,9 +299,9 @@ def test_dead_letters_beside_a_mode_are_known_by_their_slice(stage: Stage) -> No
 # -- the registry -----------------------------------------------------------------------------------------------------
 
 
-def test_registry_has_every_mode_that_a_slice_can_name() -> None:
-    assert MODES.keys() == set(WriteModeName) == {mode for _, mode in KINDS}
-    assert {reason_and_mode(case.kind)[1] for name, case in CASES.items() if name != "even"} == set(WriteModeName)
+def test_registry_has_a_mode_for_every_kind_of_slice() -> None:
+    assert MODES.keys() == set(SliceKind)
+    assert {case.kind for case in CASES.values()} == set(SliceKind) - {SliceKind.CATCH_UP}
 
 
 def test_own_mode_goes_through_the_commit_of_a_slice(

@@ -2,37 +2,35 @@
 
 from floe.catalogs.client import Tables
 from floe.control.announcement import Announcement
-from floe.model.plan import Plan, Slice
+from floe.model.slice_scope import SliceScope
+from floe.modes.registry import mode_of
 from floe.tables.exceptions import SliceStale
 from floe.tables.retry import retry
 from floe.tables.table_state import TableStates
 
 
-def unwritten_tables(plan: Plan, slice_: Slice, announcement: Announcement) -> list[str]:
+def unwritten_tables(scope: SliceScope, announcement: Announcement) -> list[str]:
     """Return the tables that an announcement has no files for, as they are said to contain all their rows.
 
-    For tables with files, the new offsets are compared with the ledger. Replays that go by their id ask no ledger.
+    For tables with files, the new offsets are compared with the ledger. Those that identify a repeat otherwise leave no
+    row out.
     """
-    if slice_.is_by_id:
-        return []
     with_files = {table_files.table for table_files in announcement.all_table_files}
     return [
         name
         for name, counts in announcement.tables.items()
-        if counts.held and name not in with_files and name != plan.dead_letters
+        if counts.held and name not in with_files and mode_of(scope, name).repeat_by == "offsets"
     ]
 
 
-def check_contained(
-    tables: Tables, plan: Plan, slice_: Slice, announcement: Announcement, name: str, retry_for: float
-) -> None:
+def check_contained(tables: Tables, scope: SliceScope, announcement: Announcement, name: str, retry_for: float) -> None:
     """Raise SliceStale when a table contains fewer offsets of a slice than rows were left out for it.
 
     Its ledger only grows while a run is at work, unless the table is rolled back or replaced. Raises what loading it
     raises, and TableNotCommitted when the catalog does not answer for ``retry_for`` seconds.
     """
     left_out = announcement.tables[name].held
-    held = retry(f"table {name!r}", retry_for, lambda: _held(tables, plan, slice_, name))
+    held = retry(f"table {name!r}", retry_for, lambda: _held(tables, scope, name))
     if held < left_out:
         msg = (
             f"{left_out} rows of slice {announcement.slice_id} were not written to table {name!r} because it contained "
@@ -43,10 +41,10 @@ def check_contained(
         raise SliceStale(msg)
 
 
-def _held(tables: Tables, plan: Plan, slice_: Slice, name: str) -> int:
+def _held(tables: Tables, scope: SliceScope, name: str) -> int:
     """Return how many offsets of a slice a table contains; none where it does not exist."""
-    ranges = plan.taken(slice_, name)
-    states = TableStates(tables, tables.connector, plan.cluster_id)
+    ranges = scope.taken(name)
+    states = TableStates(tables, tables.connector, scope.plan.cluster_id)
     state = states.one(name, {r.topic for r in ranges})
     held = (state.ledger.held(r, state.routes[r.topic]) for r in ranges)
     return sum(end - start for spans in held for start, end in spans)

@@ -8,17 +8,12 @@ from typing import Any
 from floe.commit.slice_commit import SliceOutcome
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from floe.tables.exceptions import ReplayIncomplete
 
 MAX_NAMED = 5
 """Tables that left rows, and triggers, that an error names in full."""
 
-_OVERLAPS = {
-    WriteModeName.APPEND: "skip",
-    WriteModeName.APPEND_AGAIN: "append",
-    WriteModeName.REPLACE: "replace",
-}
 _KEPT = ("branch", "config", "max_records")
 """Params of a replay that are repeated as they were given."""
 
@@ -47,7 +42,7 @@ def incomplete_replay(plan: Plan, ends: SliceEnds, params: Mapping[str, Any]) ->
     triggers = [trigger for group in _grouped(left, params) for trigger in _triggers(*group, params)]
     shown = ", then ".join(json.dumps(trigger) for trigger in triggers[:MAX_NAMED])
     rest = f", and {len(triggers) - MAX_NAMED} more" if len(triggers) > MAX_NAMED else ""
-    appends = any(slice_.mode is WriteModeName.APPEND_AGAIN for one in left for slice_ in one.slices)
+    appends = any(slice_.kind is SliceKind.APPEND for one in left for slice_ in one.slices)
     once = " Do not clear this run as well: its files could be appended, too." if appends else ""
     return ReplayIncomplete(
         f"{named}{more}. {_committed(plan, ends)} Fix the table, then trigger this DAG with {shown}{rest}.{once}"
@@ -85,7 +80,7 @@ def _grouped(left: Iterable[LeftOut], params: Mapping[str, Any]) -> list[tuple[l
     for one in left:
         groups.setdefault(one.slices, []).append(one.table)
     slices = tuple(dict.fromkeys(slice_ for one in groups for slice_ in one))
-    if any(slice_.reason is ReadReason.DEAD_LETTERS for slice_ in slices):
+    if any(slice_.kind is SliceKind.REDRIVE for slice_ in slices):
         # dead letters that have no table yet are read only where none is named
         return [(list(params.get("tables") or ()), slices)]
     return [(tables, slices) for slices, tables in groups.items()]
@@ -95,8 +90,8 @@ def _triggers(tables: list[str], slices: tuple[Slice, ...], params: Mapping[str,
     """Return the params of the replays that read exactly these slices: of each partition, one span a replay."""
     spans = _spans(slices)
     first = slices[0]
-    is_redrive = first.reason is ReadReason.DEAD_LETTERS
-    how: dict[str, Any] = {"dead_letters": True} if is_redrive else {"overlap": _OVERLAPS[first.mode]}
+    is_redrive = first.kind is SliceKind.REDRIVE
+    how: dict[str, Any] = {"dead_letters": True} if is_redrive else {"overlap": first.kind.value}
     kept = {name: params[name] for name in _KEPT if params.get(name)}
     for_tables = {"tables": tables} if tables else {}
     return [

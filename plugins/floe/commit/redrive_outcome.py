@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from floe.control.announcement import Announcement
 from floe.model.plan import Plan
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
 from floe.tables.exceptions import DeadLettersLeft
 
 log = logging.getLogger(__name__)
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 def report_redrive(plan: Plan, announcements: Iterable[Announcement]) -> None:
     """Log what became of the dead letters of a redrive. Raises DeadLettersLeft when every one of them failed again."""
-    if not any(slice_.reason is ReadReason.DEAD_LETTERS for slice_ in plan.slices):
+    if not any(slice_.kind is SliceKind.REDRIVE for slice_ in plan.slices):
         return
     reasons: Counter[str] = Counter()
     rows = resolved = 0

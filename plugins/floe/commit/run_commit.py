@@ -32,7 +32,8 @@ from floe.model.plan_progress import Progress, progress
 from floe.model.plan_seal import PlanKey
 from floe.model.positions import Position
 from floe.model.ranges import TopicPartition
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
+from floe.modes.registry import mode_of
 from floe.tables.exceptions import AnnouncementMissing, SliceNotWritten
 from floe.tables.snapshot_summary import valid_through
 
@@ -64,7 +65,7 @@ class Committer:
         """``cluster``: the one of the control topic and the positions; :meth:`open` opens it."""
         self._plan = plan
         self._key = key
-        self._reader = AnnouncementReader(plan, key)
+        self._reader = AnnouncementReader(plan, key, mode_of)
         self._read_to = dict(plan.control_ends)
         self._connector = connector
         self._settings = settings
@@ -123,7 +124,7 @@ class Committer:
             log.error("%s", incomplete)
         if errors:
             raise next((error for error in errors if isinstance(error, Retryable)), errors[0])
-        missing = [s for s in slices if self._plan.slice_id(s) not in found and s.reason is not ReadReason.CATCH_UP]
+        missing = [s for s in slices if self._plan.slice_id(s) not in found and s.kind is not SliceKind.CATCH_UP]
         if missing:
             raise SliceNotWritten(self._not_written(missing, failure))
         if incomplete is not None:

@@ -1,7 +1,7 @@
 """The commit of one slice: each table by itself; one that refuses is behind, the others go on."""
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -16,7 +16,9 @@ from floe.control.table_work import TableWork
 from floe.exceptions import FloeError
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.plan import Plan, Slice, SliceEnd
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
+from floe.model.slice_scope import SliceScope
+from floe.modes.registry import mode_of
 from floe.tables.exceptions import REFUSALS, AnnouncementVoid, TableRefused
 from floe.tables.retry import retry
 from floe.tables.routes import Routes
@@ -81,22 +83,26 @@ class SliceCommitter:
         ``left_out``: tables of a replay that refused an earlier slice here. A table gets the slices of a replay in order, or
         its ledger would hide the gap. Nothing is raised.
         """
-        works = [TableWork(self._plan, slice_, announcement, files) for files in announcement.all_table_files]
+        scope = SliceScope(self._plan, slice_)
+        works = [TableWork(scope, announcement, files) for files in announcement.all_table_files]
         refused = {**announcement.refused, **{t: left_out[t] for t in announcement.tables if t in left_out}}
-        of_rows = [work for work in works if not work.is_of_dead_letters and work.table not in refused]
+        of_dead_letters = [work for work in works if scope.is_dead_letter_table(work.table)]
+        of_rows = [w for w in works if not scope.is_dead_letter_table(w.table) and w.table not in refused]
+        checked_first = {table for table in announcement.tables if mode_of(scope, table).is_checked_first}
         try:
             self._check_origin(announcement)
-            if slice_.mode.removes_rows:
-                refused |= self._check_tables(announcement, of_rows, refused)
+            if checked_first:
+                works_first = [work for work in of_rows if work.table in checked_first]
+                refused |= self._check_tables(announcement, works_first, refused)
                 of_rows = [work for work in of_rows if work.table not in refused]
-            dead_letters = self._commit_dead_letters(work for work in works if work.is_of_dead_letters)
+            dead_letters = self._commit_dead_letters(of_dead_letters)
         except FloeError as error:
             log.error("slice %s: %s", announcement.slice_id, error)
             return SliceOutcome(errors=(error,))
-        tables = self._commit_tables(slice_, announcement, of_rows)
+        tables = self._commit_tables(scope, announcement, of_rows)
         behind = {**refused, **{table: str(error) for table, error in tables.refused.items()}}
         outcome = SliceOutcome((*dead_letters, *tables.committed), behind, tables.failed)
-        if slice_.reason is ReadReason.CATCH_UP and behind:
+        if slice_.kind is SliceKind.CATCH_UP and behind:
             return outcome  # the backlog stays
         if not tables.failed and behind and self._is_no_table_left(slice_, announcement, behind):
             # the range stays where it is, for all of them: it has to be read again
@@ -164,11 +170,11 @@ class SliceCommitter:
             check_no_new_dead_letters(tables, self._plan, announcement, branch, {work.table for work in waiting})
         return {table: str(error) for table, error in errors.items()}
 
-    def _commit_dead_letters(self, works: Iterator[TableWork]) -> tuple[TableCommit, ...]:
+    def _commit_dead_letters(self, works: Iterable[TableWork]) -> tuple[TableCommit, ...]:
         """Commit the slice's dead letters: before that is done, no table may have its rows. Raises what keeps them out."""
         return tuple(self._commit_table(work) for work in works)
 
-    def _commit_tables(self, slice_: Slice, announcement: Announcement, works: Sequence[TableWork]) -> _Commits:
+    def _commit_tables(self, scope: SliceScope, announcement: Announcement, works: Sequence[TableWork]) -> _Commits:
         """Commit the tables one after the other, or several at once when they are many; an error is an outcome too."""
         if len(works) <= ONE_BY_ONE:
             outcomes = [self._try_table(work) for work in works]
@@ -177,7 +183,7 @@ class SliceCommitter:
             with ThreadPoolExecutor(self._threads) as pool:
                 outcomes = list(pool.map(self._try_table, works))
         errors = {w.table: one for w, one in zip(works, outcomes, strict=True) if isinstance(one, FloeError)}
-        errors |= self._unheld(slice_, announcement)
+        errors |= self._unheld(scope, announcement)
         return _Commits(
             tuple(one for one in outcomes if isinstance(one, TableCommit)),
             {table: error for table, error in errors.items() if isinstance(error, REFUSALS)},
@@ -211,12 +217,12 @@ class SliceCommitter:
         took, timeout = announcement.write_ms, self._connector.write_timeout_ms
         return took is None or timeout is None or 2 * took <= timeout
 
-    def _unheld(self, slice_: Slice, announcement: Announcement) -> dict[str, FloeError]:
+    def _unheld(self, scope: SliceScope, announcement: Announcement) -> dict[str, FloeError]:
         """Return the tables whose rows were all left out as contained, and that do not contain them, with the error."""
         errors: dict[str, FloeError] = {}
-        for table in unwritten_tables(self._plan, slice_, announcement):
+        for table in unwritten_tables(scope, announcement):
             try:
-                check_contained(self._tables(), self._plan, slice_, announcement, table, self._retry_for)
+                check_contained(self._tables(), scope, announcement, table, self._retry_for)
             except FloeError as error:
                 log.error("table %s: %s", table, error)
                 errors[table] = error

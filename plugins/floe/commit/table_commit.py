@@ -40,7 +40,7 @@ def commit_table(tables: Tables, work: TableWork, retry_for: float) -> TableComm
     Conflicts, lost answers and an unreachable catalog are tried again for ``retry_for`` seconds, each time from the
     table's present state. Raises TableRefused, SliceStale, AnnouncementVoid, or TableNotCommitted at the end.
     """
-    mode = mode_of(work)
+    mode = mode_of(work.scope, work.table)
     snapshots: SnapshotMaker | None = None
 
     def attempt() -> TableCommit:
@@ -52,7 +52,7 @@ def commit_table(tables: Tables, work: TableWork, retry_for: float) -> TableComm
         if snapshots is None:
             check_files(table, work.files)
             snapshots = mode.snapshots(work, tables.connector)
-        table = _with_branch(tables, work, table)
+        table = _with_branch(tables, work, table) if mode.needs_branch else table
         reach(CrashPoint.COMMIT_TABLE)
         snapshot_id = _send(tables, table, work, mode, ledger, snapshots)
         reach(CrashPoint.COMMIT_TABLE_LANDED)
@@ -63,7 +63,7 @@ def commit_table(tables: Tables, work: TableWork, retry_for: float) -> TableComm
 
 def check_table(tables: Tables, work: TableWork, retry_for: float) -> bool:
     """Return whether a slice is in a table; raise what :func:`commit_table` would raise, as far as that shows before."""
-    mode = mode_of(work)
+    mode = mode_of(work.scope, work.table)
 
     def attempt() -> bool:
         table, _, is_committed = _compare(tables, work, mode)
@@ -79,7 +79,7 @@ def _compare(tables: Tables, work: TableWork, mode: WriteMode) -> tuple[Table, L
     """Return the table, its ledger, and whether the slice is in it; raise when it cannot be committed there any more."""
     opened = _opened(tables, work)
     table, ledger = opened.required(), opened.ledger
-    mode.check_routes(work.table, ledger, work.slice, work.routed)
+    mode.check_routes(work.table, ledger, work.scope, work.routed)
     state = mode.state(ledger, work)
     if state is CommitState.STALE:
         raise SliceStale(mode.stale_reason(work))
@@ -101,7 +101,7 @@ def _opened(tables: Tables, work: TableWork) -> TableState:
 
 def _with_branch(tables: Tables, work: TableWork, table: Table) -> Table:
     """Return the table with the branch that rows are to be removed from."""
-    if work.slice.mode.removes_rows and not work.is_of_dead_letters and work.branch not in table.metadata.refs:
+    if work.branch not in table.metadata.refs:
         with tables.changing(work.table):
             append_nothing(table, work.branch)
         table = _opened(tables, work).required()

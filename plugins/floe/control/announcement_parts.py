@@ -1,8 +1,8 @@
 """One announcement, checked and built from its records."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from floe.config.names import table_problem
 from floe.control import headers as h
@@ -20,6 +20,21 @@ from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange, ranges_from_json
+from floe.model.slice_scope import SliceScope
+
+
+class AnnouncedMode(Protocol):
+    """What is asked of the write mode of an announced table."""
+
+    @property
+    def repeat_by(self) -> str: ...
+
+    @property
+    def commits_without_files(self) -> bool: ...
+
+
+ModeOf = Callable[[SliceScope, str], AnnouncedMode]
+"""Returns the write mode of a table."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +46,13 @@ class Part:
 
 
 def assemble(
-    plan: Plan, slice_: Slice, parts: Sequence[Part], complete: DataComplete, message: ControlMessage
+    scope: SliceScope, mode_of: ModeOf, parts: Sequence[Part], complete: DataComplete, message: ControlMessage
 ) -> Announcement:
     """Put an announcement together from its parts and its last message.
 
     Raises ValueError, and what values of another shape raise, where it is not of this slice or contradicts itself.
     """
+    plan, slice_ = scope.plan, scope.slice
     _check_is_of_slice(plan, slice_, complete, message)
     by_partition = {r.tp: r for r in slice_.ranges}
     tables = h.json_header(message.headers, h.TABLES)
@@ -45,10 +61,13 @@ def assemble(
     for part in parts:
         parts_of.setdefault(_table_name(part.payload.table_reference), []).append(part)
     all_table_files = tuple(
-        _table_files(slice_, name, given_counts, parts_of.get(name, ()), {r.tp: r for r in plan.taken(slice_, name)})
+        _table_files(
+            mode_of(scope, name), name, given_counts, parts_of.get(name, ()), {r.tp: r for r in scope.taken(name)}
+        )
         for name, given_counts in tables.items()
-        # a replacement may have no files
-        if given_counts["files"] or given_counts.get("rows") or (slice_.mode.removes_rows and name in parts_of)
+        if given_counts["files"]
+        or given_counts.get("rows")
+        or (name in parts_of and mode_of(scope, name).commits_without_files)
     )
     if not_listed := parts_of.keys() - {s.table for s in all_table_files}:
         msg = f"it has files of tables that it does not list: {sorted(not_listed)}"
@@ -85,7 +104,7 @@ def _check_is_of_slice(plan: Plan, slice_: Slice, complete: DataComplete, messag
         msg = f"its format is {message.headers.get(h.VERSION)!r} and its commit id {complete.commit_id}"
         raise ValueError(msg)
     if message.headers.get(h.KIND) != slice_.kind:
-        msg = f"its kind is {message.headers.get(h.KIND)!r}, that of the plan {slice_.kind!r}"
+        msg = f"its kind is {message.headers.get(h.KIND)!r}, that of the plan {slice_.kind.value!r}"
         raise ValueError(msg)
     ranges = ranges_from_json(h.json_header(message.headers, h.RANGES))
     if sorted(map(str, ranges)) != sorted(map(str, slice_.ranges)) or set(ranges) != set(slice_.ranges):
@@ -122,7 +141,7 @@ def _table_name(reference: TableReference) -> str:
 
 
 def _table_files(
-    slice_: Slice,
+    mode: AnnouncedMode,
     name: str,
     given_counts: Mapping[str, Any],
     own_parts: Sequence[Part],
@@ -151,7 +170,7 @@ def _table_files(
         msg = f"the files of table {name!r} do not have as many rows as its record counts ({counts.rows})"
         raise ValueError(msg)
     new_ranges = _new_ranges_of(h.json_header(first.headers, h.NEW_OFFSETS), by_partition)
-    if not slice_.is_by_id and counts.held > sum(
+    if mode.repeat_by == "offsets" and counts.held > sum(
         len(r) - sum(end - start for start, end in new_offsets) for r, new_offsets in new_ranges
     ):
         msg = (

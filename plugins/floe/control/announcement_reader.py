@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from floe.control import headers as h
 from floe.control.announcement import Announcement
-from floe.control.announcement_parts import Part, assemble
+from floe.control.announcement_parts import ModeOf, Part, assemble
 from floe.control.signature import Signature
 from floe.control.topic_reader import ControlMessage
 from floe.control.wire.codec import decode
@@ -15,8 +15,9 @@ from floe.control.wire.events import (
     DataWritten,
 )
 from floe.exceptions import FloeError
-from floe.model.plan import Plan, Slice
+from floe.model.plan import Plan
 from floe.model.plan_seal import PlanKey
+from floe.model.slice_scope import SliceScope
 
 log = logging.getLogger(__name__)
 
@@ -35,9 +36,10 @@ class AnnouncementReader:
     other ranges, and later ones of retried or remaining writers, which contain the same rows in other files.
     """
 
-    def __init__(self, plan: Plan, key: PlanKey | None) -> None:
+    def __init__(self, plan: Plan, key: PlanKey | None, mode_of: ModeOf) -> None:
         self._group_id = plan.group_id
-        self._slices = {plan.slice_id(slice_): _SliceReader(plan, slice_, key) for slice_ in plan.slices}
+        scopes = [SliceScope(plan, slice_) for slice_ in plan.slices]
+        self._slices = {scope.slice_id: _SliceReader(scope, mode_of, key) for scope in scopes}
         self.found: dict[str, Announcement] = {}
 
     def feed(self, messages: Iterable[ControlMessage]) -> None:
@@ -68,22 +70,12 @@ class AnnouncementReader:
                 reader.unsigned = 0
 
 
-def find_announcement(
-    plan: Plan, slice_: Slice, messages: Iterable[ControlMessage], key: PlanKey | None
-) -> Announcement | None:
-    """Return the first complete announcement of a slice; None when there is none."""
-    reader = AnnouncementReader(plan, key)
-    reader.feed(messages)
-    reader.log_unsigned()
-    return reader.found.get(plan.slice_id(slice_))
-
-
 class _SliceReader:
     """Collects the records of one slice until an attempt is complete."""
 
-    def __init__(self, plan: Plan, slice_: Slice, key: PlanKey | None) -> None:
-        self._plan = plan
-        self._slice = slice_
+    def __init__(self, scope: SliceScope, mode_of: ModeOf, key: PlanKey | None) -> None:
+        self._scope = scope
+        self._mode_of = mode_of
         self._key = key
         self._unsigned_parts: list[Part] = []
         self._signed: dict[tuple[int, str], dict[int, _Record]] = {}
@@ -110,7 +102,7 @@ class _SliceReader:
             # any producer can write such headers, and there may be any number of such records
             self._unsigned_parts = []
             self._warned += 1
-            slice_id = self._plan.slice_id(self._slice)
+            slice_id = self._scope.slice_id
             if self._warned <= MAX_WARNINGS:
                 log.warning("an announcement of slice %s at offset %s was ignored: %s", slice_id, message.offset, error)
             if self._warned == MAX_WARNINGS:
@@ -121,18 +113,18 @@ class _SliceReader:
         """Note a record behind the announcement that counts."""
         if h.RANGES in message.headers and not self._has_warned:
             self._has_warned = True
-            slice_id = self._plan.slice_id(self._slice)
+            slice_id = self._scope.slice_id
             log.warning("slice %s was announced again at %s; the first announcement is used", slice_id, message.offset)
 
     def _take_unsigned(self, message: ControlMessage) -> Announcement | None:
         event = decode(message.value)
-        if event.group_id != self._plan.group_id:
+        if event.group_id != self._scope.plan.group_id:
             return None
         if isinstance(event.payload, DataWritten):
             self._unsigned_parts.append(Part(event.payload, message.headers))
         elif isinstance(event.payload, DataComplete):
             parts, self._unsigned_parts = self._unsigned_parts, []
-            return assemble(self._plan, self._slice, parts, event.payload, message)
+            return assemble(self._scope, self._mode_of, parts, event.payload, message)
         return None
 
     def _take_signed(self, key: PlanKey, message: ControlMessage) -> Announcement | None:
@@ -152,7 +144,7 @@ class _SliceReader:
             return None
         self._signed.pop(attempt, None)
         read = [Part(_payload(one.message, DataWritten), one.message.headers) for one in parts]
-        return assemble(self._plan, self._slice, read, _payload(message, DataComplete), message)
+        return assemble(self._scope, self._mode_of, read, _payload(message, DataComplete), message)
 
 
 class _Record(NamedTuple):

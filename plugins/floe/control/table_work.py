@@ -8,21 +8,29 @@ from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
+from floe.model.slice_scope import SliceScope
 
 
 @dataclass(frozen=True)
 class TableWork:
-    """The files of one slice for one table, with the plan and the announcement that they belong to."""
+    """The files of one slice for one table, with the slice and the announcement that they belong to."""
 
-    plan: Plan
-    slice: Slice
+    scope: SliceScope
     announcement: Announcement
     files: TableFiles
 
     @classmethod
     def of(cls, plan: Plan, announcement: Announcement, files: TableFiles) -> "TableWork":
         """Return the work of a table of an announcement."""
-        return cls(plan, plan.slice_of(announcement.slice_id), announcement, files)
+        return cls(SliceScope(plan, plan.slice_of(announcement.slice_id)), announcement, files)
+
+    @property
+    def plan(self) -> Plan:
+        return self.scope.plan
+
+    @property
+    def slice(self) -> Slice:
+        return self.scope.slice
 
     @property
     def table(self) -> str:
@@ -55,8 +63,3 @@ class TableWork:
     def recovered(self) -> Mapping[LogId, Intervals]:
         """Records that were dead letters and are rows of the files."""
         return self.announcement.recovered.by_table.get(self.table, {})
-
-    @property
-    def is_of_dead_letters(self) -> bool:
-        """Say whether the table is the connector's dead-letter table."""
-        return self.table == self.plan.dead_letters

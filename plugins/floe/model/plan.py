@@ -11,7 +11,7 @@ from floe.model.intervals import Intervals
 from floe.model.positions import LIVE, PartitionBacklog, Position
 from floe.model.range_limits import halved, raised
 from floe.model.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
-from floe.model.slice_kind import ReadReason, WriteModeName, kind_of, reason_and_mode
+from floe.model.slice_kind import SliceKind
 
 FORMAT = 2
 _COMMIT_IDS = uuid.UUID("6f1d3c1e-7a55-5b1c-9f6e-0f10e0f10e0f")
@@ -30,28 +30,14 @@ class Slice:
     """
 
     index: int
-    reason: ReadReason
-    mode: WriteModeName
+    kind: SliceKind
     ranges: tuple[OffsetRange, ...]
     tables: tuple[str, ...]
     dead_letters: DeadLetterOffsets = field(default_factory=DeadLetterOffsets, hash=False)
 
-    def __post_init__(self) -> None:
-        kind_of(self.reason, self.mode)
-
-    @property
-    def kind(self) -> str:
-        """The word for the reason and the mode in plans, headers and snapshot summaries."""
-        return kind_of(self.reason, self.mode)
-
     @property
     def is_replay(self) -> bool:
-        return self.reason.is_replay
-
-    @property
-    def is_by_id(self) -> bool:
-        """Say whether a ledger identifies the slice by its replay's id and not by the offsets that it contains."""
-        return self.is_replay and self.mode is not WriteModeName.APPEND
+        return self.kind.is_replay
 
     @property
     def records(self) -> int:
@@ -61,7 +47,7 @@ class Slice:
     @property
     def limit_name(self) -> str:
         """Its name among the limits that positions contain: that of its table, if it is a catch-up slice."""
-        return self.table if self.reason is ReadReason.CATCH_UP else LIVE
+        return self.table if self.kind is SliceKind.CATCH_UP else LIVE
 
     @property
     def table(self) -> str:
@@ -144,7 +130,7 @@ class Plan:
 
     def taken(self, slice_: Slice, table: str) -> tuple[OffsetRange, ...]:
         """Return the ranges of a slice whose rows a table gets: a live slice has none of partitions that it is behind on."""
-        if slice_.reason is not ReadReason.LIVE:
+        if slice_.kind is not SliceKind.LIVE:
             return slice_.ranges
         behind = {p.tp for p in self.positions if table in p.backlogs}
         return tuple(r for r in slice_.ranges if r.tp not in behind)
@@ -209,14 +195,14 @@ def _positions(rows: Iterable[Any]) -> tuple[Position, ...]:
 
 def _slice_to_json(slice_: Slice) -> list[Any]:
     dead_letters = [slice_.dead_letters.to_json()] if slice_.dead_letters else []
-    return [slice_.index, slice_.kind, ranges_to_json(slice_.ranges), list(slice_.tables), *dead_letters]
+    return [slice_.index, slice_.kind.value, ranges_to_json(slice_.ranges), list(slice_.tables), *dead_letters]
 
 
 def _slice_from_json(
     index: Any, kind: str, ranges: Any, tables: Iterable[str], dead_letters: Sequence[Any] = ()
 ) -> Slice:
     of_dead_letters = DeadLetterOffsets.from_json(dead_letters)
-    return Slice(int(index), *reason_and_mode(kind), ranges_from_json(ranges), tuple(tables), of_dead_letters)
+    return Slice(int(index), SliceKind(kind), ranges_from_json(ranges), tuple(tables), of_dead_letters)
 
 
 def _live(r: OffsetRange, position: Position) -> LiveRange:
@@ -279,7 +265,7 @@ def _moved(
     since = metadata.since
     backlogs, lost = dict(metadata.backlogs), metadata.lost
     for r, end in ends:
-        if end.slice.reason is ReadReason.LIVE:
+        if end.slice.kind is SliceKind.LIVE:
             offset = max(offset, r.end)
             lost = Intervals() if end.has_snapshot else lost
             for table, routes in end.behind.items():
@@ -287,7 +273,7 @@ def _moved(
                 since = r.end if table in dropped_backlogs else since
             for table, backlog in left_out.items():
                 backlogs.setdefault(table, PartitionBacklog(r.start, backlog.route))
-        elif end.slice.reason is ReadReason.CATCH_UP and end.slice.table not in end.behind:
+        elif end.slice.kind is SliceKind.CATCH_UP and end.slice.table not in end.behind:
             backlog = backlogs[end.slice.table]
             backlogs[end.slice.table] = backlog._replace(start=max(backlog.start, r.end))
     left = {

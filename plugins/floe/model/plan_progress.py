@@ -7,7 +7,7 @@ from floe.model.exceptions import Superseded
 from floe.model.plan import Plan, Slice
 from floe.model.positions import Position, PositionMetadata, check_owner
 from floe.model.ranges import OffsetRange, TopicPartition
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
 
 
 class Progress(Enum):
@@ -84,7 +84,7 @@ def _check_same_terms(
                 f"{r.tp} was planned again in leader epoch {now.epoch.number}, and this plan is of {then.epoch.number}"
             )
             raise Superseded(_superseded(plan, why))
-        if slice_.reason is ReadReason.CATCH_UP:
+        if slice_.kind is SliceKind.CATCH_UP:
             if now.backlogs[slice_.table].route != then.backlogs[slice_.table].route:
                 raise Superseded(
                     _superseded(plan, f"the backlog of table {slice_.table!r} on {r.tp} has another route now")
@@ -103,7 +103,7 @@ def _check_same_terms(
 
 def _place(slice_: Slice, r: OffsetRange, position: Position) -> int:
     """Return how far a slice's tables have been read: the position, or the start of a catch-up slice's backlog."""
-    if slice_.reason is ReadReason.LIVE:
+    if slice_.kind is SliceKind.LIVE:
         return position.offset
     backlog = position.backlogs.get(slice_.table)
     return backlog.start if backlog is not None else max(position.offset, r.end)

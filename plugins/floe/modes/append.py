@@ -1,6 +1,7 @@
 """Append: the table gets the offsets that it does not contain, and its ledger identifies a repeat."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from pyiceberg.table import Table
 
@@ -8,8 +9,8 @@ from floe.config import Connector
 from floe.control.table_work import TableWork
 from floe.model.intervals import Intervals
 from floe.model.ledger import CommitState, Ledger
-from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
+from floe.model.slice_scope import SliceScope
 from floe.modes.base import SnapshotMaker, spec_files, stale_message
 from floe.tables.change import Change, append_files
 from floe.tables.table_ledger import check_ledger_routes, check_seeded
@@ -19,17 +20,25 @@ from floe.tables.table_state import TableState
 class Append:
     """Appends what is new: live runs, backlogs, and replays that leave out what a table contains."""
 
-    def check(self, state: TableState, plan: Plan, slice_: Slice, connector: Connector) -> None:
-        if slice_.is_replay and state.table is not None:
-            check_seeded(state.table, state.branch, plan, state.ledger)
-        taken = plan.taken(slice_, state.name)
-        self.check_routes(state.name, state.ledger, slice_, [(r, state.routes[r.topic]) for r in taken])
+    repeat_by: Literal["offsets", "replay", "slice"] = "offsets"
+    commits_without_files = False
+    needs_branch = False
+    is_checked_first = False
+    names_dead_letters = False
 
-    def wanted(self, table: str, ledger: Ledger, slice_: Slice, r: OffsetRange, route: str) -> Intervals:
-        return ledger.new_offsets(r, route)
+    def check(self, state: TableState, scope: SliceScope, connector: Connector) -> None:
+        if scope.kind.is_replay and state.table is not None:
+            check_seeded(state.table, state.branch, scope.plan, state.ledger)
+        taken = scope.taken(state.name)
+        self.check_routes(state.name, state.ledger, scope, [(r, state.routes[r.topic]) for r in taken])
 
-    def check_routes(self, table: str, ledger: Ledger, slice_: Slice, routed: list[tuple[OffsetRange, str]]) -> None:
-        check_ledger_routes(table, ledger, slice_, routed)
+    def wanted(self, state: TableState, scope: SliceScope, r: OffsetRange) -> Intervals:
+        return state.ledger.new_offsets(r, state.routes[r.topic])
+
+    def check_routes(
+        self, table: str, ledger: Ledger, scope: SliceScope, routed: list[tuple[OffsetRange, str]]
+    ) -> None:
+        check_ledger_routes(table, ledger, routed, is_replay=scope.kind.is_replay)
 
     def state(self, ledger: Ledger, work: TableWork) -> CommitState:
         return ledger.state(work.new_offsets)

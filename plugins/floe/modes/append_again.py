@@ -4,8 +4,8 @@ from floe.config import Connector
 from floe.control.table_work import TableWork
 from floe.model.intervals import Intervals
 from floe.model.ledger import CommitState, Ledger
-from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange, ranges_to_json
+from floe.model.slice_scope import SliceScope
 from floe.modes.append import Append
 from floe.tables.snapshot_summary import bounded
 from floe.tables.table_state import TableState
@@ -14,13 +14,17 @@ from floe.tables.table_state import TableState
 class AppendAgain(Append):
     """Appends on purpose what a table may contain."""
 
-    def check(self, state: TableState, plan: Plan, slice_: Slice, connector: Connector) -> None:
+    repeat_by = "replay"
+
+    def check(self, state: TableState, scope: SliceScope, connector: Connector) -> None:
         return
 
-    def wanted(self, table: str, ledger: Ledger, slice_: Slice, r: OffsetRange, route: str) -> Intervals:
+    def wanted(self, state: TableState, scope: SliceScope, r: OffsetRange) -> Intervals:
         return Intervals(((r.start, r.end),))
 
-    def check_routes(self, table: str, ledger: Ledger, slice_: Slice, routed: list[tuple[OffsetRange, str]]) -> None:
+    def check_routes(
+        self, table: str, ledger: Ledger, scope: SliceScope, routed: list[tuple[OffsetRange, str]]
+    ) -> None:
         return
 
     def state(self, ledger: Ledger, work: TableWork) -> CommitState:

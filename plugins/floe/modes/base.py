@@ -1,7 +1,7 @@
-"""What a write mode is: everything that depends on how the rows of a slice are written."""
+"""What a write mode is: everything that depends on how a table gets the rows of a slice."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pyiceberg.table import Table
 
@@ -10,8 +10,8 @@ from floe.control.data_files import to_pyiceberg
 from floe.control.table_work import TableWork
 from floe.model.intervals import Intervals
 from floe.model.ledger import CommitState, Ledger
-from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
+from floe.model.slice_scope import SliceScope
 from floe.tables.change import Change, SpecFile
 from floe.tables.table_state import TableState
 
@@ -32,20 +32,47 @@ class SnapshotMaker(Protocol):
 
 
 class WriteMode(Protocol):
-    """How the rows of a slice get into a table. Implementations have no state and are found in ``MODES``.
+    """How a table gets the rows of a slice. Implementations have no state; ``mode_of`` returns the one of a table.
 
     The plan and the driver ask ``check`` and ``wanted``, the commit all others.
     """
 
-    def check(self, state: TableState, plan: Plan, slice_: Slice, connector: Connector) -> None:
+    @property
+    def repeat_by(self) -> Literal["offsets", "replay", "slice"]:
+        """What identifies a repeat in the table's ledger: the offsets, the replay and the slice's index, the slice."""
+        ...
+
+    @property
+    def commits_without_files(self) -> bool:
+        """Whether a table is announced and committed although no file was written for it."""
+        ...
+
+    @property
+    def needs_branch(self) -> bool:
+        """Whether the branch must exist before the commit: rows are removed from it."""
+        ...
+
+    @property
+    def is_checked_first(self) -> bool:
+        """Whether ``check_change`` is asked before anything of the slice is committed, its dead letters included."""
+        ...
+
+    @property
+    def names_dead_letters(self) -> bool:
+        """Whether the announcement names the dead letters of the ranges that were known, and those that are rows."""
+        ...
+
+    def check(self, state: TableState, scope: SliceScope, connector: Connector) -> None:
         """Raise TableRefused for an existing table that the slice cannot be written to in this mode."""
         ...
 
-    def wanted(self, table: str, ledger: Ledger, slice_: Slice, r: OffsetRange, route: str) -> Intervals:
+    def wanted(self, state: TableState, scope: SliceScope, r: OffsetRange) -> Intervals:
         """Return the offsets of a range that the table is to get; of a new table the ledger is empty."""
         ...
 
-    def check_routes(self, table: str, ledger: Ledger, slice_: Slice, routed: list[tuple[OffsetRange, str]]) -> None:
+    def check_routes(
+        self, table: str, ledger: Ledger, scope: SliceScope, routed: list[tuple[OffsetRange, str]]
+    ) -> None:
         """Raise TableRefused when the table contains offsets under other routes that the mode cannot distinguish."""
         ...
 

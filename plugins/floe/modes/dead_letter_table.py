@@ -3,8 +3,8 @@
 from floe.control.table_work import TableWork
 from floe.model.intervals import Intervals
 from floe.model.ledger import CommitState, Ledger
-from floe.model.plan import Slice
 from floe.model.ranges import OffsetRange
+from floe.model.slice_scope import SliceScope
 from floe.modes.append import Append, live_or_replayed
 from floe.modes.append_again import is_known
 from floe.modes.base import WriteMode, stale_message
@@ -18,11 +18,15 @@ class DeadLetterTable(Append):
     contains already. So its ledger remembers slices, and these identify a repeat.
     """
 
+    repeat_by = "slice"
+
     def __init__(self, of_rows: WriteMode) -> None:
         self._of_rows = of_rows
 
-    def check_routes(self, table: str, ledger: Ledger, slice_: Slice, routed: list[tuple[OffsetRange, str]]) -> None:
-        self._of_rows.check_routes(table, ledger, slice_, routed)
+    def check_routes(
+        self, table: str, ledger: Ledger, scope: SliceScope, routed: list[tuple[OffsetRange, str]]
+    ) -> None:
+        self._of_rows.check_routes(table, ledger, scope, routed)
 
     def state(self, ledger: Ledger, work: TableWork) -> CommitState:
         if (work.slice.is_replay and is_known(ledger, work)) or work.plan.slice_id(work.slice) in ledger.slices:

@@ -5,8 +5,8 @@ from floe.control.table_work import TableWork
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import CommitState, Ledger
-from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
+from floe.model.slice_scope import SliceScope
 from floe.modes.append import Append
 from floe.modes.append_again import is_known
 from floe.modes.base import stale_message
@@ -16,13 +16,17 @@ from floe.tables.table_state import TableState
 class Recover(Append):
     """Appends exactly the records of a slice's dead letters that have no row yet."""
 
-    def check(self, state: TableState, plan: Plan, slice_: Slice, connector: Connector) -> None:
+    repeat_by = "replay"
+
+    def check(self, state: TableState, scope: SliceScope, connector: Connector) -> None:
         return
 
-    def wanted(self, table: str, ledger: Ledger, slice_: Slice, r: OffsetRange, route: str) -> Intervals:
-        return slice_.dead_letters.reaching(table, r) - ledger.recovered(r)
+    def wanted(self, state: TableState, scope: SliceScope, r: OffsetRange) -> Intervals:
+        return scope.slice.dead_letters.reaching(state.name, r) - state.ledger.recovered(r)
 
-    def check_routes(self, table: str, ledger: Ledger, slice_: Slice, routed: list[tuple[OffsetRange, str]]) -> None:
+    def check_routes(
+        self, table: str, ledger: Ledger, scope: SliceScope, routed: list[tuple[OffsetRange, str]]
+    ) -> None:
         return
 
     def state(self, ledger: Ledger, work: TableWork) -> CommitState:

@@ -1,7 +1,7 @@
-"""The write modes by name: a new mode is one module and one line here."""
+"""The write modes: how a table gets the rows of each kind of slice."""
 
-from floe.control.table_work import TableWork
-from floe.model.slice_kind import WriteModeName
+from floe.model.slice_kind import SliceKind
+from floe.model.slice_scope import SliceScope
 from floe.modes.append import Append
 from floe.modes.append_again import AppendAgain
 from floe.modes.base import WriteMode
@@ -9,15 +9,17 @@ from floe.modes.dead_letter_table import DeadLetterTable
 from floe.modes.recover import Recover
 from floe.modes.replace import Replace
 
-MODES: dict[WriteModeName, WriteMode] = {
-    WriteModeName.APPEND: Append(),
-    WriteModeName.APPEND_AGAIN: AppendAgain(),
-    WriteModeName.REPLACE: Replace(),
-    WriteModeName.RECOVER: Recover(),
+MODES: dict[SliceKind, WriteMode] = {
+    SliceKind.LIVE: Append(),
+    SliceKind.CATCH_UP: Append(),
+    SliceKind.SKIP: Append(),
+    SliceKind.APPEND: AppendAgain(),
+    SliceKind.REPLACE: Replace(),
+    SliceKind.REDRIVE: Recover(),
 }
 
 
-def mode_of(work: TableWork) -> WriteMode:
-    """Return the mode that a table's part of a slice is committed in: the slice's own, or that of dead letters."""
-    mode = MODES[work.slice.mode]
-    return DeadLetterTable(mode) if work.is_of_dead_letters else mode
+def mode_of(scope: SliceScope, table: str) -> WriteMode:
+    """Return how a table gets its rows of a slice; the dead-letter table gets dead letters, however others get their rows."""
+    mode = MODES[scope.kind]
+    return DeadLetterTable(mode) if scope.is_dead_letter_table(table) else mode

@@ -12,8 +12,8 @@ from floe.control.table_work import TableWork
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import CommitState, Ledger
-from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange, ranges_to_json
+from floe.model.slice_scope import SliceScope
 from floe.modes.append_again import AppendAgain, is_known
 from floe.modes.base import SnapshotMaker, spec_files, stale_message
 from floe.tables.change import Change, replace_files
@@ -28,7 +28,12 @@ from floe.tables.table_state import TableState
 class Replace(AppendAgain):
     """Removes the rows that a table has of the ranges, whoever wrote them, and appends those that the records make now."""
 
-    def check(self, state: TableState, plan: Plan, slice_: Slice, connector: Connector) -> None:
+    commits_without_files = True
+    needs_branch = True
+    is_checked_first = True
+    names_dead_letters = True
+
+    def check(self, state: TableState, scope: SliceScope, connector: Connector) -> None:
         if state.table is not None:
             OriginColumns.of(state.table, connector)
 

@@ -14,7 +14,7 @@ from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from floe.planning.kept_rows import dead_letters_with_rows
 from floe.planning.refusing_tables import of_takers
 from floe.planning.replay_request import ReplayRequest
@@ -83,7 +83,7 @@ class Redrive:
             tables = request.tables  # they may belong to any of them
         elif connector.routing.is_dynamic:
             tables = dead_letters.tables
-        return Slice(index, ReadReason.DEAD_LETTERS, WriteModeName.RECOVER, ranges, tables, dead_letters)
+        return Slice(index, SliceKind.REDRIVE, ranges, tables, dead_letters)
 
     def without(self, kept: DeadLetterOffsets) -> "Redrive":
         """Return the same without dead letters whose records have rows: each would get a second one."""

@@ -9,7 +9,7 @@ from floe.exceptions import FloeError
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
 from floe.planning.replay_request import Overlap, ReplayRequest
 from floe.planning.slicing import NewOffsets, new_offsets_of
 from floe.tables.connector_ledgers import Ledgers, LoadedTable
@@ -29,7 +29,7 @@ def check_one_takes(plan: Plan, ledgers: Ledgers, connector: Connector) -> None:
     A table that refuses beside others that do not is left to the job: the others go on, and it is behind. So is a run
     that only catches up: its commit names what the tables are behind on.
     """
-    if connector.routing.is_dynamic or not any(slice_.reason is ReadReason.LIVE for slice_ in plan.slices):
+    if connector.routing.is_dynamic or not any(slice_.kind is SliceKind.LIVE for slice_ in plan.slices):
         return
     ledgers.look_up(connector.tables)
     refusals = {name: _refusal(name, plan, ledgers, connector) for name in connector.tables}

@@ -25,7 +25,7 @@ from floe.model.plan_seal import PlanKey
 from floe.model.positions import check_owner
 from floe.model.ranges import TopicPartition
 from floe.model.route_hash import MAIN_BRANCH
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
 from floe.planning.dead_letter_replay import DeadLetterForecast, dead_letter_ledgers, find_dead_letters
 from floe.planning.refusing_tables import table_offsets
 from floe.planning.replace_preview import RemovalForecast, check_not_compacted, forecast_removals
@@ -138,7 +138,7 @@ def draft_replay(
         offsets = table_offsets(states, target, empty, request, ranges)
         ranges_of_slices = cut(ranges, list(offsets.new.values()), request.max_records)
         slices = tuple(
-            Slice(i, ReadReason.REPLAY, request.overlap.mode, of_slice, request.tables)
+            Slice(i, SliceKind(request.overlap), of_slice, request.tables)
             for i, of_slice in enumerate(ranges_of_slices)
         )
         replay = replace(replay, forecasts=forecast(ranges, ranges_of_slices, offsets.new, offsets.held))

@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import Any
 
 from floe.model.exceptions import PlanRefused
-from floe.model.slice_kind import WriteModeName
 
 Bounds = tuple[int | None, int | None]
 """``[start, end)``; None: as far as a replay may go on that side."""
@@ -22,7 +21,7 @@ _LAST = datetime.max.replace(tzinfo=UTC, microsecond=999_000)
 
 
 class Overlap(StrEnum):
-    """What becomes of offsets that a table contains already."""
+    """What becomes of offsets that a table contains already; each is a kind of slice."""
 
     SKIP = "skip"
     """They are skipped, row by row."""
@@ -30,17 +29,6 @@ class Overlap(StrEnum):
     """They are appended again."""
     REPLACE = "replace"
     """Their rows are removed and rewritten."""
-
-    @property
-    def mode(self) -> WriteModeName:
-        return _MODES[self]
-
-
-_MODES = {
-    Overlap.SKIP: WriteModeName.APPEND,
-    Overlap.APPEND: WriteModeName.APPEND_AGAIN,
-    Overlap.REPLACE: WriteModeName.REPLACE,
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from floe.model.plan import Slice
 from floe.model.positions import LIVE, LeaderEpoch, Position
 from floe.model.range_limits import limit_of, smaller
 from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from floe.planning.replay_request import Overlap
 
 MAX_SLICES = 1000
@@ -145,7 +145,7 @@ def cut_slices(
     backlogs = {p.tp: p.backlogs for p in positions}
     ready = [p for p in positions if not tables or not all(table in backlogs[p.tp] for table in tables)]
     live = allocate(ready, logs, smaller(limit, limit_of(positions, LIVE)))
-    reasons = [(ReadReason.LIVE, live, tuple(tables))] if live else []
+    parts = [(SliceKind.LIVE, live, tuple(tables))] if live else []
     ends = {p.tp: p.offset for p in positions} | {r.tp: r.end for r in live}
     log_of = {log.tp: log for log in logs}
     for table in sorted({table for of_partition in backlogs.values() for table in of_partition}):
@@ -158,9 +158,8 @@ def cut_slices(
             if shares[tp] > 0
         )
         if ranges:
-            reasons.append((ReadReason.CATCH_UP, ranges, (table,)))
-    append = WriteModeName.APPEND
-    return tuple(Slice(i, reason, append, ranges, names) for i, (reason, ranges, names) in enumerate(reasons))
+            parts.append((SliceKind.CATCH_UP, ranges, (table,)))
+    return tuple(Slice(i, *part) for i, part in enumerate(parts))
 
 
 def with_epochs(

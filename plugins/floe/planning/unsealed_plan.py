@@ -18,7 +18,10 @@ from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import DeploymentKey
 from floe.model.positions import Position, PositionMetadata, without_epoch
 from floe.model.ranges import TopicPartition
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
+
+BY_OFFSETS = (SliceKind.LIVE, SliceKind.CATCH_UP, SliceKind.SKIP)
+"""Kinds of slices whose offsets a ledger can be compared with."""
 
 
 def has_signed_records(key: DeploymentKey, connector: Connector, settings: KafkaSettings) -> bool:
@@ -73,8 +76,8 @@ def _problems(
     if plan.decisions or plan.replaced or plan.anchors:
         yield "it carries out decisions of its run's params, which cannot be verified: give them again"
     for slice_ in plan.slices:
-        if slice_.is_replay != (allowed is KeyClass.REPLAY) or slice_.is_by_id:
-            yield f"a slice of kind {slice_.kind!r} cannot be compared with a ledger: trigger the replay again"
+        if slice_.is_replay != (allowed is KeyClass.REPLAY) or slice_.kind not in BY_OFFSETS:
+            yield f"a slice of kind {slice_.kind.value!r} cannot be compared with a ledger: trigger the replay again"
         elif slice_.is_replay:
             yield from _of_other_tables(slice_, connector)
         else:
@@ -92,7 +95,7 @@ def _elsewhere(
     plan: Plan, slice_: Slice, connector: Connector, positions: Mapping[TopicPartition, Position]
 ) -> Iterator[str]:
     """Compare a slice with the positions, where it must start, and with the tables of the connector."""
-    if slice_.reason is ReadReason.LIVE and set(slice_.tables) != set(connector.tables):
+    if slice_.kind is SliceKind.LIVE and set(slice_.tables) != set(connector.tables):
         yield f"its tables {sorted(slice_.tables)} are not the connector's {sorted(connector.tables)}"
     planned = {p.tp: p for p in plan.positions}
     for r in slice_.ranges:

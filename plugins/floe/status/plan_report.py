@@ -8,7 +8,7 @@ from typing import Any
 
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import TopicPartition
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
 from floe.status.model import ConnectorStatus, PartitionStatus
 from floe.status.partitions import backlogs
 from floe.status.summary import MAX_SHOWN, Line, backlog_lines, counted, info, lag_text, line
@@ -38,7 +38,7 @@ def plan_lines(plan: Plan, status: ConnectorStatus | None) -> Iterator[Line]:
             f"and {counted(len(others), 'more slice')} with {counted(sum(one.records for one in others), 'offset')}"
         )
     if partitions:
-        new = sum(slice_.records for slice_ in plan.slices if slice_.reason is ReadReason.LIVE)
+        new = sum(slice_.records for slice_ in plan.slices if slice_.kind is SliceKind.LIVE)
         reads = f"; this run reads {counted(new, 'offset')} of them" if new else ""
         yield info(lag_text(partitions) + reads)
 
@@ -55,7 +55,7 @@ def preview_json(plan: Plan) -> dict[str, Any]:
                 "partition": str(r.tp),
                 "range": [r.start, r.end],
                 "read": len(r),
-                "kind": slice_.kind,
+                "kind": slice_.kind.value,
                 "tables": ", ".join(slice_.tables[:MAX_SHOWN]) or "the tables that records name",
             }
             for slice_, r in sorted(shown, key=lambda one: (one[0].index, one[1].tp))
@@ -76,7 +76,7 @@ def _slice_lines(slice_: Slice, ends: Mapping[TopicPartition, PartitionStatus]) 
     yield info(f"slice {slice_.index} ({slice_.kind}): {counted(slice_.records, 'offset')} for {tables}")
     shown = heapq.nsmallest(MAX_SHOWN, slice_.ranges, key=lambda r: (-len(r), r.tp))
     for r in sorted(shown, key=lambda r: r.tp):
-        known = ends.get(r.tp) if slice_.reason is ReadReason.LIVE else None
+        known = ends.get(r.tp) if slice_.kind is SliceKind.LIVE else None
         after = f", log end {known.end}, lag after this run {max(0, known.end - r.end):,}" if known is not None else ""
         yield info(f"  {r}: {counted(len(r), 'offset')}{after}")
     if len(slice_.ranges) > len(shown):

@@ -10,7 +10,7 @@ from typing import Any
 
 from floe.commit.run_commit import CommitReport
 from floe.model.plan import Plan
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
 from floe.status.model import ConnectorStatus
 from floe.status.summary import MAX_SHOWN, Line, backlog_json, counted, info, lag_json, lag_lines, line
 
@@ -34,7 +34,7 @@ class RunReport:
         if len(tables) > 1:
             rows, files = self._added(tables)
             yield info(f"in all: {counted(rows, 'row')} in {counted(files, 'file')} of {counted(len(tables), 'table')}")
-        if self.reasons and not any(slice_.reason is ReadReason.DEAD_LETTERS for slice_ in self.plan.slices):
+        if self.reasons and not any(slice_.kind is SliceKind.REDRIVE for slice_ in self.plan.slices):
             why = ", ".join(f"{count:,} {name}" for name, count in islice(self.reasons.items(), MAX_SHOWN))
             yield Line(logging.WARNING, line(f"dead letters: {counted(sum(self.reasons.values()), 'record')}: {why}"))
         if self.status is not None:

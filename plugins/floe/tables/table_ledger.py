@@ -11,7 +11,7 @@ from pyiceberg.types import FixedType
 from floe.catalogs.providers.registry import provider_of
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
-from floe.model.plan import Plan, Slice
+from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange
 from floe.model.route_hash import branch_route
 from floe.tables.exceptions import TableRefused
@@ -116,16 +116,16 @@ def origin_of(metadata: TableMetadata, branch: str, group_id: str) -> str:
     return MAIN_BRANCH if is_made_of_main else branch
 
 
-def check_ledger_routes(table: str, ledger: Ledger, slice_: Slice, ranges: Iterable[tuple[OffsetRange, str]]) -> None:
+def check_ledger_routes(
+    table: str, ledger: Ledger, ranges: Iterable[tuple[OffsetRange, str]], *, is_replay: bool
+) -> None:
     """Raise TableRefused when the table contains offsets that were routed otherwise.
 
     Offsets at or above a range would be skipped or duplicated by reading on. A replay that skips what is contained checks
-    only those inside the range. One that appends, replaces, or writes what had no row checks none.
+    only those inside the range.
     """
-    if slice_.is_by_id:
-        return
     for r, route in ranges:
-        if slice_.is_replay:
+        if is_replay:
             others = ledger.elsewhere(r, route)
             remedy = (
                 "Replay the rest of the range, replace it (overlap=replace), or add all rows again (overlap=append)."

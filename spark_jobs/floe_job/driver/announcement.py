@@ -12,7 +12,8 @@ from floe.crash_points import CrashPoint, reach
 from floe.kafka.transactions import TransactionalProducer
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
+from floe.modes.registry import mode_of
 from floe_job.driver.announce_gate import AnnounceGate
 from floe_job.driver.inputs import SliceInputs
 from floe_job.driver.job import SliceJob
@@ -50,6 +51,7 @@ def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
     tables = checked.slice_tables.by_name
     behind = {name: tables[name] for name in counts if name in tables and not tables[name].is_for_dead_letters}
     resolved = _resolved(inputs, checked)
+    names_dead_letters = any(mode_of(job.scope, name).names_dead_letters for name in tables)
     return Announcement(
         slice_id=job.slice_id,
         commit_id=job.plan.commit_id,
@@ -64,7 +66,7 @@ def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
         recovered=resolved.recovered,
         resolved=resolved.resolved,
         reasons=_reasons(job, checked),
-        known=dead_letters.open_dead_letters if job.slice.mode.removes_rows else DeadLetterOffsets(),
+        known=dead_letters.open_dead_letters if names_dead_letters else DeadLetterOffsets(),
     )
 
 
@@ -86,7 +88,7 @@ def _reasons(job: SliceJob, checked: CheckedSlice) -> dict[str, int]:
 def _resolved(inputs: SliceInputs, checked: CheckedSlice) -> ResolvedDeadLetters:
     """Return which open dead letters the slice resolves."""
     open_dead_letters, tables = inputs.dead_letters.open_dead_letters, checked.slice_tables.by_name
-    if not open_dead_letters and not any(table.replaces and table.recovered for table in tables.values()):
+    if not open_dead_letters and not any(table.names_dead_letters and table.recovered for table in tables.values()):
         return ResolvedDeadLetters()
     outcomes = {n: [result.tables[n].outcomes for result in checked.results if n in result.tables] for n in tables}
     recovered = {name: table.recovered for name, table in tables.items()}
@@ -95,7 +97,7 @@ def _resolved(inputs: SliceInputs, checked: CheckedSlice) -> ResolvedDeadLetters
 
 def _lost(job: SliceJob) -> tuple[OffsetRange, ...]:
     """Return the ranges accepted as lost, below the ranges of a live slice, that no snapshot contains yet."""
-    if job.slice.reason is not ReadReason.LIVE:
+    if job.slice.kind is not SliceKind.LIVE:
         return ()
     lost = {p.tp: p.metadata_fields.lost for p in job.plan.positions if '"lost"' in p.metadata}
     return tuple(

@@ -7,7 +7,8 @@ from floe.kafka.settings import KafkaSettings
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import PlanKey
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
+from floe.model.slice_scope import SliceScope
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,11 @@ class SliceJob:
     key: PlanKey | None = None
 
     @property
+    def scope(self) -> SliceScope:
+        """The slice in its plan."""
+        return SliceScope(self.plan, self.slice)
+
+    @property
     def slice_id(self) -> str:
         return self.plan.slice_id(self.slice)
 
@@ -32,7 +38,7 @@ class SliceJob:
     @property
     def is_redrive(self) -> bool:
         """Whether the slice reads dead letters again."""
-        return self.slice.reason is ReadReason.DEAD_LETTERS
+        return self.slice.kind is SliceKind.REDRIVE
 
     @property
     def is_for_all_tables(self) -> bool:
@@ -42,7 +48,7 @@ class SliceJob:
     @property
     def rejects_records(self) -> bool:
         """Whether this slice refuses records that reach no table, and resolves dead letters of no table."""
-        return self.is_for_all_tables and self.slice.reason is not ReadReason.CATCH_UP
+        return self.is_for_all_tables and self.slice.kind is not SliceKind.CATCH_UP
 
     def gives_dead_letters_for(self, table: str) -> bool:
         """Whether records of a table that refuses become dead letters: only a record has named it, and they are new.
@@ -51,7 +57,7 @@ class SliceJob:
         """
         connector = self.connector
         is_of_records = connector.routing.is_dynamic and not connector.is_configured(table)
-        return is_of_records and self.slice.reason is ReadReason.LIVE
+        return is_of_records and self.slice.kind is SliceKind.LIVE
 
     @property
     def transactional_id(self) -> str:

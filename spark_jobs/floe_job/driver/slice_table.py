@@ -16,7 +16,8 @@ from floe.model.dead_letters import MAX_SPANS, DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ranges import OffsetRange
-from floe.modes.registry import MODES
+from floe.modes.base import WriteMode
+from floe.modes.registry import mode_of
 from floe.tables.exceptions import REFUSALS
 from floe.tables.table_state import TableState
 from floe_job.contract.target import TableTarget
@@ -34,27 +35,27 @@ class SliceTable:
 
     ``new_offsets``: of the ranges whose rows it takes, the offsets to be written; of a table that refuses, those whose
     records are dead letters, and none where it is behind. ``recovered``: dead letters in these ranges whose records are rows
-    according to its ledger. ``replaces``: its rows of the ranges are removed.
+    according to its ledger. ``mode``: how it gets its rows; None where it takes none.
     """
 
     state: TableState
     new_offsets: NewOffsets = ()
     recovered: Mapping[LogId, Intervals] = field(default_factory=dict)
-    replaces: bool = False
+    mode: WriteMode | None = None
 
     @classmethod
     def of(cls, job: SliceJob, state: TableState) -> "SliceTable":
         """Return what a table takes of a slice; one that refuses, or that no file can be written for, takes nothing."""
         if state.problem is not None:
             return cls(state)
-        mode = MODES[job.slice.mode]
-        taken = job.plan.taken(job.slice, state.name)
+        scope = job.scope
+        mode, taken = mode_of(scope, state.name), scope.taken(state.name)
         new: NewOffsets = ()
         try:
-            mode.check(state, job.plan, job.slice, job.connector)
-            new = tuple((r, mode.wanted(state.name, state.ledger, job.slice, r, state.routes[r.topic])) for r in taken)
+            mode.check(state, scope, job.connector)
+            new = tuple((r, mode.wanted(state, scope, r)) for r in taken)
             recovered = {LogId.of(r): rows for r in taken if (rows := state.ledger.recovered(r))}
-            found = cls(state, new, recovered, replaces=job.slice.mode.removes_rows)
+            found = cls(state, new, recovered, mode)
             check_writable(found.target(job))
         except REFUSALS as error:
             return cls(state, new).refused(job, error)
@@ -73,6 +74,11 @@ class SliceTable:
     def problem(self) -> FloeError | None:
         """Why the table takes nothing."""
         return self.state.problem
+
+    @property
+    def names_dead_letters(self) -> bool:
+        """Whether its dead letters of the ranges are announced, and their records are watched."""
+        return self.mode is not None and self.mode.names_dead_letters
 
     @property
     def is_for_dead_letters(self) -> bool:
@@ -115,22 +121,22 @@ class SliceTable:
     def _watched(self, r: OffsetRange, open_dead_letters: DeadLetterOffsets | None) -> Intervals:
         """Return the records whose outcome counts: with open dead letters, and those recovered that are to be replaced."""
         waiting = open_dead_letters.reaching(self.name, r) if open_dead_letters else Intervals()
-        return waiting | self.recovered.get(LogId.of(r), Intervals()) if self.replaces else waiting
+        return waiting | self.recovered.get(LogId.of(r), Intervals()) if self.names_dead_letters else waiting
 
     def announced(self, connector: Connector, written: Iterable[SpecFiles], counts: TableCounts) -> TableFiles | None:
         """Return the announced files of the table; None when no file was written for it.
 
-        A replaced range is announced without files, too: the rows that the table has are removed. Raises SliceRefused for
-        more recovered dead letters than an announcement can name.
+        Raises SliceRefused for more recovered dead letters than an announcement can name.
         """
         by_spec = _by_spec(written)
-        if self.table is None or not (by_spec or self.replaces):
+        is_announced = bool(by_spec) or (self.mode is not None and self.mode.commits_without_files)
+        if self.table is None or not is_announced:
             return None
         metadata = self.table.metadata
         if not by_spec:
             spec_id = metadata.default_spec_id
             by_spec[spec_id] = SpecFiles(spec_id, partition_type_of(metadata.spec(), metadata.schema()), ())
-        seen = self.recovered if self.replaces else {}
+        seen = self.recovered if self.names_dead_letters else {}
         if sum(len(offsets.spans) for offsets in seen.values()) > MAX_SPANS:
             msg = (
                 f"table {self.name!r} has rows of dead letters in more than {MAX_SPANS} spans of the offsets that are to be "

@@ -9,7 +9,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import TimeType
 
 from floe.model.ledger import Ledger
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
 from floe.tables.table_state import PARALLELISM, TableState, TableStates
 from floe_job.driver.job import SliceJob
 from floe_job.driver.refused_tables import refused_by_records
@@ -150,7 +150,7 @@ def _times(schema: Schema) -> list[str]:
 
 def _warn_of_earlier_rows(job: SliceJob, table: str) -> None:
     """Log that a table about to be created cannot be the one that earlier runs wrote to."""
-    if job.slice.reason is not ReadReason.LIVE:
+    if job.slice.kind is not SliceKind.LIVE:
         return
     for live in job.plan.live_ranges(job.slice.ranges):
         if live.since < live.range.start:

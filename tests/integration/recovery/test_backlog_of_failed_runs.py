@@ -15,7 +15,7 @@ from floe.kafka import group_offsets
 from floe.kafka.exceptions import PositionFull
 from floe.model.exceptions import PlanRefused, Superseded
 from floe.model.plan import Plan
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
 from floe.planning.live_plan import open_plan
 from floe.tables.exceptions import SliceNotWritten, TableNotCommitted, TablesBehind
 from floe.tables.table_state import SchemaChanges, TableState, TableStates
@@ -54,7 +54,7 @@ def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:
 
 def test_live_slice_cleared_after_catch_up_makes_backlog_again(pipeline: MakePipeline) -> None:
     pizzas, plan = catching_up(pipeline)
-    (catch_up,) = (s for s in plan.slices if s.reason is ReadReason.CATCH_UP)
+    (catch_up,) = (s for s in plan.slices if s.kind is SliceKind.CATCH_UP)
     pizzas.write_slice(plan, catch_up)
     with pytest.raises(SliceNotWritten):
         pizzas.committer(plan).commit([])

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from uuid import uuid4
 
 from floe.control.announcement import Announcement, TableFiles, encode_announcement, next_offset
-from floe.control.announcement_reader import find_announcement
+from floe.control.announcement_reader import AnnouncementReader
 from floe.control.spec_files import SpecFiles
 from floe.control.topic_reader import ControlMessage
 from floe.control.wire.events import DataFile, PartitionType, TableReference
@@ -13,9 +13,11 @@ from floe.kafka.transactions import ControlRecord
 from floe.model.accounting import RangeCounts, TableCounts
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
+from floe.model.plan_seal import PlanKey
 from floe.model.positions import Position, PositionMetadata
 from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
+from floe.modes.registry import mode_of
 
 GROUP = "connect-pizzas"
 
@@ -40,7 +42,7 @@ def make_plan(ranges: Sequence[OffsetRange] = RANGES, tables: Sequence[str] = ("
         control_topic="control-iceberg",
         control_ends={0: 3},
         positions=tuple(Position(r.tp, r.start, metadata) for r in ranges),
-        slices=(Slice(0, ReadReason.LIVE, WriteModeName.APPEND, tuple(ranges), tuple(tables)),),
+        slices=(Slice(0, SliceKind.LIVE, tuple(ranges), tuple(tables)),),
     )
 
 
@@ -86,6 +88,16 @@ def sent(records: Iterable[ControlRecord], start: int = 7, key: str | None = GRO
 def announced(announcement: Announcement, start: int = 7) -> Messages:
     """Return an announcement as the records of a control topic."""
     return sent(encode_announcement(make_plan(), announcement), start)
+
+
+def find_announcement(
+    plan: Plan, slice_: Slice, messages: Iterable[ControlMessage], key: PlanKey | None
+) -> Announcement | None:
+    """Return the first complete announcement of a slice; None when there is none."""
+    reader = AnnouncementReader(plan, key, mode_of)
+    reader.feed(messages)
+    reader.log_unsigned()
+    return reader.found.get(plan.slice_id(slice_))
 
 
 def find(messages: Iterable[ControlMessage], *tables: str) -> Announcement | None:

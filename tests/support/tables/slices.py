@@ -27,7 +27,7 @@ from floe.model.plan import Plan, Slice
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import OffsetRange
 from floe.model.route_hash import route_hash
-from floe.model.slice_kind import reason_and_mode
+from floe.model.slice_kind import SliceKind
 from floe.parquet.table_writer import TableWriter
 from floe.tables.table_ledger import ledger_of
 from tests.support.tables.lake import CLUSTER, GROUP, ROUTE, SAUCES, TABLE, TIME_MS, TOPIC, TOPIC_ID, Lake, Row
@@ -44,7 +44,6 @@ def make_plan(
     index: int = 0,
 ) -> Plan:
     """Make a plan of one slice over (partition, start, end); every position is at its range's start, with ``debts``."""
-    reason, mode = reason_and_mode(kind)
     metadata = PositionMetadata("routing", since, TOPIC_ID, CLUSTER, backlogs=backlogs or {}).encode()
     frozen = tuple(OffsetRange(TOPIC, TOPIC_ID, p, start, end) for p, start, end in ranges)
     return Plan(
@@ -55,8 +54,8 @@ def make_plan(
         config={},
         control_topic="control-iceberg",
         control_ends=control_ends or {0: 3},
-        positions=() if reason.is_replay else tuple(Position(r.tp, r.start, metadata) for r in frozen),
-        slices=(Slice(index, reason, mode, frozen, tuple(tables)),),
+        positions=() if SliceKind(kind).is_replay else tuple(Position(r.tp, r.start, metadata) for r in frozen),
+        slices=(Slice(index, SliceKind(kind), frozen, tuple(tables)),),
     )
 
 

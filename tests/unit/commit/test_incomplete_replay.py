@@ -10,7 +10,7 @@ from floe.commit.incomplete_replay import incomplete_replay
 from floe.commit.slice_commit import SliceOutcome
 from floe.model.plan import Slice
 from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import reason_and_mode
+from floe.model.slice_kind import SliceKind
 from floe.planning.replay_request import ReplayRequest
 from tests.support.tables.slices import make_plan
 
@@ -19,7 +19,7 @@ PLAN = make_plan((0, 0, 9), kind="skip")
 
 def slice_of(index: int, *ranges: tuple[int, int, int], kind: str = "append") -> Slice:
     found = tuple(OffsetRange("t", "T1", *one) for one in ranges)
-    return Slice(index, *reason_and_mode(kind), found, ("db.a", "db.b"))
+    return Slice(index, SliceKind(kind), found, ("db.a", "db.b"))
 
 
 def ended(*behind: str) -> SliceOutcome:

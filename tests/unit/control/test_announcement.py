@@ -9,7 +9,6 @@ import pytest
 from floe.control import announcement as module
 from floe.control import headers as h
 from floe.control.announcement import Announcement, TableFiles, encode_announcement
-from floe.control.announcement_reader import find_announcement
 from floe.control.spec_files import SpecFiles
 from floe.control.wire.codec import decode
 from floe.control.wire.events import PartitionFieldType, PartitionType
@@ -20,13 +19,14 @@ from floe.model.intervals import Intervals
 from floe.model.plan import Plan
 from floe.model.positions import PartitionBacklog, PositionMetadata
 from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from tests.support.control.announcements import (
     GROUP,
     NETS,
     RANGES,
     announced,
     find,
+    find_announcement,
     make,
     make_files,
     make_plan,
@@ -41,9 +41,7 @@ BY_SAUCE = PartitionType((PartitionFieldType(1000, "sauce", "string"),))
 def replacement() -> tuple[Plan, Announcement]:
     """Return a plan of a replacing replay, and an announcement of its slice."""
     (slice_,) = make_plan().slices
-    plan = replace(
-        make_plan(), positions=(), slices=(replace(slice_, reason=ReadReason.REPLAY, mode=WriteModeName.REPLACE),)
-    )
+    plan = replace(make_plan(), positions=(), slices=(replace(slice_, kind=SliceKind.REPLACE),))
     seen = {LogId("pizzas", "T1", 0): Intervals(((12, 13), (15, 17)))}
     known = DeadLetterOffsets({"rpc.pizzas": {LogId("pizzas", "T1", 1): Intervals(((2, 3),))}})
     return plan, replace(make(replace(make_share(), seen=seen)), kind="replace", known=known)
@@ -143,7 +141,7 @@ def test_a_table_that_is_replaced_has_a_share_without_files_too() -> None:
     empty = make_share(SpecFiles(0, PartitionType(), ()))
     table_files = replace(empty, counts=TableCounts())
     plan = make_plan()
-    plan = replace(plan, slices=(replace(plan.slices[0], reason=ReadReason.REPLAY, mode=WriteModeName.REPLACE),))
+    plan = replace(plan, slices=(replace(plan.slices[0], kind=SliceKind.REPLACE),))
     found = find_announcement(plan, plan.slices[0], announced(replace(make(table_files), kind="replace")), None)
     assert found is not None
     assert found.all_table_files == (table_files,)

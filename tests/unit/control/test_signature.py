@@ -13,7 +13,7 @@ from floe.control import announcement as module
 from floe.control import announcement_reader
 from floe.control import headers as h
 from floe.control.announcement import Announcement, encode_announcement
-from floe.control.announcement_reader import AnnouncementReader, find_announcement
+from floe.control.announcement_reader import AnnouncementReader
 from floe.control.signature import Signature, is_signed, signed
 from floe.control.spec_files import SpecFiles
 from floe.control.topic_reader import ControlMessage
@@ -21,7 +21,8 @@ from floe.control.wire.codec import decode, encode
 from floe.control.wire.events import Event, PartitionType, StartCommit
 from floe.kafka.transactions import ControlRecord
 from floe.model.plan_seal import DeploymentKey, PlanKey
-from tests.support.control.announcements import GROUP, make, make_files, make_plan, make_share, sent
+from floe.modes.registry import mode_of
+from tests.support.control.announcements import GROUP, find_announcement, make, make_files, make_plan, make_share, sent
 from tests.support.cpu import least_cpu_seconds
 from tests.support.keys import KEY
 
@@ -168,7 +169,7 @@ def test_junk_of_an_unsigned_plan_is_named_twenty_times(caplog: pytest.LogCaptur
 
 def test_reader_takes_records_as_they_come(parts: Messages) -> None:
     plan = make_plan(tables=("rpc.pizzas",))
-    reader = AnnouncementReader(plan, PLAN_KEY)
+    reader = AnnouncementReader(plan, PLAN_KEY, mode_of)
     for one in parts[:-1]:
         reader.feed([one])
         assert not reader.found

@@ -14,7 +14,7 @@ from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties, write_properties
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 
 LOG, OTHER = LogId("pizzas", "T1", 0), LogId("pizzas", "T1", 1)
 RANGE = OffsetRange(*LOG, 0, 100)
@@ -59,8 +59,8 @@ def test_record_reaches_table_by_its_own_or_a_general_letter() -> None:
 
 def test_slice_keeps_dead_letters_in_plan_and_old_form_without() -> None:
     dead_letters = DeadLetterOffsets.of([(None, LOG, spans((1, 2))), ("db.a", LOG, spans((5, 7)))])
-    redrive = Slice(0, ReadReason.DEAD_LETTERS, WriteModeName.RECOVER, (RANGE,), ("db.a",), dead_letters)
-    plain = Slice(1, ReadReason.REPLAY, WriteModeName.APPEND, (RANGE,), ("db.a",))
+    redrive = Slice(0, SliceKind.REDRIVE, (RANGE,), ("db.a",), dead_letters)
+    plain = Slice(1, SliceKind.SKIP, (RANGE,), ("db.a",))
     plan = Plan("p", "c", "g", "C", {}, "control", {}, (), (redrive, plain))
     fields = json.loads(json.dumps(plan.to_json()))
     assert Plan.from_json(fields).slices == (redrive, plain)

@@ -12,7 +12,7 @@ import pytest
 from floe.model.plan import Plan, Slice, SliceEnd, positions_after
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import OffsetRange, TopicPartition
-from floe.model.slice_kind import KINDS, ReadReason, WriteModeName, reason_and_mode
+from floe.model.slice_kind import SliceKind
 from tests.support.partitions import ROUTE, is_behind, position, span
 
 
@@ -35,8 +35,8 @@ def plan() -> Callable[..., Plan]:
             control_ends={0: 7, 10: 2},
             positions=(position("a", 0, 5, 1), position("a", 1, 9, 9), position("b", 0, 0, 0)),
             slices=(
-                Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (OffsetRange("a", "id-a", 0, 5, 8),), ("t.x", "t.y")),
-                Slice(1, ReadReason.CATCH_UP, WriteModeName.APPEND, (OffsetRange("b", "id-b", 0, 0, 4),), ("t.y",)),
+                Slice(0, SliceKind.LIVE, (OffsetRange("a", "id-a", 0, 5, 8),), ("t.x", "t.y")),
+                Slice(1, SliceKind.CATCH_UP, (OffsetRange("b", "id-b", 0, 0, 4),), ("t.y",)),
             ),
             replaced=(Position(TopicPartition("b", 0), 3, "written by hand"),),
             decisions={"recover": True, "notes": ["b-0: recovered at 0"]},
@@ -91,9 +91,9 @@ def test_a_slice_is_found_by_its_name(plan: Callable[..., Plan]) -> None:
     assert one.slices[1].table == "t.y"
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS.values()))
-def test_only_replays_are_replays(plan: Callable[..., Plan], kind: str) -> None:
-    one = replace(plan(), slices=(Slice(0, *reason_and_mode(kind), (), ("t.x",)),))
+@pytest.mark.parametrize("kind", list(SliceKind))
+def test_only_replays_are_replays(plan: Callable[..., Plan], kind: SliceKind) -> None:
+    one = replace(plan(), slices=(Slice(0, kind, (), ("t.x",)),))
     assert one.is_replay == one.slices[0].is_replay == (kind in ("skip", "append", "replace", "redrive"))
 
 
@@ -101,7 +101,7 @@ def test_only_replays_are_replays(plan: Callable[..., Plan], kind: str) -> None:
 
 
 def test_live_slice_leaves_partition_to_tables_up_to_date(plan: Callable[..., Plan]) -> None:
-    slice_ = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(50, 60), span(9, 20, 1)), ("a", "b"))
+    slice_ = Slice(0, SliceKind.LIVE, (span(50, 60), span(9, 20, 1)), ("a", "b"))
     one = replace(plan(), positions=(position(50, backlogs=is_behind(a=40)), position(9, 1)), slices=(slice_,))
     assert one.taken(slice_, "a") == (span(9, 20, 1),)
     assert one.taken(slice_, "b") == slice_.ranges
@@ -109,7 +109,7 @@ def test_live_slice_leaves_partition_to_tables_up_to_date(plan: Callable[..., Pl
 
 @pytest.mark.parametrize("kind", ["catch-up", "skip", "append"])
 def test_any_other_slice_is_taken_whole_by_its_tables(plan: Callable[..., Plan], kind: str) -> None:
-    slice_ = Slice(0, *reason_and_mode(kind), (span(40, 60),), ("a",))
+    slice_ = Slice(0, SliceKind(kind), (span(40, 60),), ("a",))
     one = replace(plan(), positions=(position(50, backlogs=is_behind(a=40)),), slices=(slice_,))
     assert one.taken(slice_, "a") == slice_.ranges
 
@@ -118,12 +118,12 @@ def test_any_other_slice_is_taken_whole_by_its_tables(plan: Callable[..., Plan],
 
 
 def live(*ranges: OffsetRange, behind: Sequence[str] = (), has_snapshot: bool = True) -> SliceEnd:
-    slice_ = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, ranges, ("a", "b"))
+    slice_ = Slice(0, SliceKind.LIVE, ranges, ("a", "b"))
     return SliceEnd(slice_, {table: {r.topic: ROUTE for r in ranges} for table in behind}, has_snapshot)
 
 
 def caught_up(table: str, *ranges: OffsetRange) -> SliceEnd:
-    return SliceEnd(Slice(1, ReadReason.CATCH_UP, WriteModeName.APPEND, ranges, (table,)), {}, True)
+    return SliceEnd(Slice(1, SliceKind.CATCH_UP, ranges, (table,)), {}, True)
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_table_refusing_a_range_has_backlog_from_its_start(after: Callable[..., 
 def test_a_debt_is_that_of_each_topic_under_its_own_route(all_after: Callable[..., tuple[Position, ...]]) -> None:
     ranges = (span(50, 60), span(1, 2, topic="drinks"))
     end = SliceEnd(
-        Slice(0, ReadReason.LIVE, WriteModeName.APPEND, ranges, ("a", "b")),
+        Slice(0, SliceKind.LIVE, ranges, ("a", "b")),
         {"a": {"pizzas": "r1", "drinks": "r2"}},
         True,
     )

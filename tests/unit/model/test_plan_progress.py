@@ -10,13 +10,13 @@ from floe.model.plan import Plan, Slice
 from floe.model.plan_progress import Progress, progress
 from floe.model.positions import LeaderEpoch, PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import TopicPartition
-from floe.model.slice_kind import ReadReason, WriteModeName, reason_and_mode
+from floe.model.slice_kind import SliceKind
 from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID
 from tests.support.tables.slices import make_plan
 
 PLAN = make_plan((0, 5, 9), (1, 0, 4))
 LIVE = PLAN.slices[0]
-CATCH_UP = replace(LIVE, reason=ReadReason.CATCH_UP, mode=WriteModeName.APPEND)
+CATCH_UP = replace(LIVE, kind=SliceKind.CATCH_UP)
 
 Place = tuple[int, int | None] | None
 """A position, and where a table's debt of it begins."""
@@ -168,8 +168,7 @@ def test_what_another_table_owes_is_not_this_slices_place() -> None:
 @pytest.mark.parametrize("kind", ["skip", "append"])
 @pytest.mark.parametrize("offsets", [(5, 0), (9, 4), (7, None), (None, None)])
 def test_a_replay_is_before_wherever_the_positions_are(kind: str, offsets: tuple[int | None, int | None]) -> None:
-    reason, mode = reason_and_mode(kind)
-    assert progress(PLAN, replace(LIVE, reason=reason, mode=mode), at(*offsets)) is Progress.BEFORE
+    assert progress(PLAN, replace(LIVE, kind=SliceKind(kind)), at(*offsets)) is Progress.BEFORE
 
 
 def planned_in(number: int) -> Plan:

@@ -15,7 +15,7 @@ from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import SEAL, DeploymentKey, RunName, is_sealed, mac_of
 from floe.model.positions import Position, PositionMetadata
 from floe.model.ranges import OffsetRange, TopicPartition
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from tests.support.json_paths import changed, paths
 from tests.support.keys import KEY, KEY_TEXT
 
@@ -39,8 +39,7 @@ def make_plan() -> Plan:
         slices=(
             Slice(
                 0,
-                ReadReason.DEAD_LETTERS,
-                WriteModeName.RECOVER,
+                SliceKind.REDRIVE,
                 (OffsetRange("a", "id-a", 0, 5, 8),),
                 ("t.x",),
                 dead_letters,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from floe.model.plan import Plan, Slice, SliceEnd, positions_after, positions_limited
 from floe.model.positions import LIVE, MAX_METADATA_LENGTH, PartitionBacklog, Position, PositionMetadata
 from floe.model.range_limits import halved, limit_of, raised, smaller
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from floe.planning.slicing import cut_slices
 from tests.support.partitions import is_behind, log, position, span
 
@@ -93,7 +93,7 @@ def test_slice_reads_the_smaller_of_both_limits(asked: int, read: int) -> None:
 
 
 def after(found: Position, read: int, *, is_quick: bool = True) -> int | None:
-    slice_ = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(found.offset, found.offset + read),), ("a",))
+    slice_ = Slice(0, SliceKind.LIVE, (span(found.offset, found.offset + read),), ("a",))
     plan = Plan("p", "c", "g", "C1", {}, "control", {}, (found,), (slice_,))
     (moved,) = positions_after(plan, [found], [SliceEnd(slice_, {}, True, is_quick)])
     assert moved.offset == found.offset + read
@@ -109,7 +109,7 @@ def test_committed_slice_doubles_the_limit_or_removes_it() -> None:
 
 def test_committed_slice_leaves_the_limits_of_other_slices() -> None:
     found = position(50, backlogs=is_behind(a=7), limits={LIVE: 8, "a": 3})
-    slice_ = Slice(1, ReadReason.CATCH_UP, WriteModeName.APPEND, (span(7, 10),), ("a",))
+    slice_ = Slice(1, SliceKind.CATCH_UP, (span(7, 10),), ("a",))
     plan = Plan("p", "c", "g", "C1", {}, "control", {}, (found,), (slice_,))
     (moved,) = positions_after(plan, [found], [SliceEnd(slice_, {}, True)])
     assert moved.limits == {LIVE: 8, "a": 6}
@@ -117,7 +117,7 @@ def test_committed_slice_leaves_the_limits_of_other_slices() -> None:
 
 def test_slow_slice_limits_every_position_and_moves_none() -> None:
     found = (position(50), position(60, 1, limits={LIVE: 9}))
-    slice_ = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(50, 60), span(60, 71, 1)), ("a",))
+    slice_ = Slice(0, SliceKind.LIVE, (span(50, 60), span(60, 71, 1)), ("a",))
     limited = positions_limited(found, [slice_])
     assert [p.offset for p in limited] == [50, 60]
     assert [p.limits for p in limited] == [{LIVE: 10}, {LIVE: 9}]

@@ -13,7 +13,7 @@ from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
 from floe.model.positions import LeaderEpoch, Position
 from floe.model.ranges import OffsetRange, TopicPartition
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from tests.support.kafka.fake_broker import Broker
 from tests.support.runs.live_plans import position
 from tests.support.tables.lake import TABLE, TOPIC, TOPIC_ID
@@ -96,7 +96,7 @@ def test_position_moved_by_a_run_of_the_plan_is_not_moved_back(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
 ) -> None:
     """One slice of two was committed, then the plan task is cleared."""
-    second = Slice(1, ReadReason.LIVE, WriteModeName.APPEND, (OffsetRange(TOPIC, TOPIC_ID, 1, 0, 4),), (TABLE,))
+    second = Slice(1, SliceKind.LIVE, (OffsetRange(TOPIC, TOPIC_ID, 1, 0, 4),), (TABLE,))
     both = replace(plan, positions=(*plan.positions, position(0, 1)), slices=(*plan.slices, second))
     broker.has(position(9, lost=Intervals(((3, 5),))), position(0, 1))
     assert opened(both)

@@ -8,7 +8,7 @@ import pytest
 
 from floe.exceptions import Terminal
 from floe.model.exceptions import PlanRefused
-from floe.model.slice_kind import ReadReason, kind_of
+from floe.model.slice_kind import SliceKind
 from floe.planning.replay_request import Overlap, ReplayRequest
 
 JANUARY = 1_769_857_200_000
@@ -50,7 +50,7 @@ def test_ranges_are_taken_by_partition_with_open_ends() -> None:
 
 def test_an_overlap_is_a_kind_of_slice() -> None:
     of_ranges = [request(overlap=o, ranges={"0": [0, 1]}) for o in ("skip", "append", "replace")]
-    assert [kind_of(ReadReason.REPLAY, one.overlap.mode) for one in of_ranges] == ["skip", "append", "replace"]
+    assert [SliceKind(one.overlap) for one in of_ranges] == [SliceKind.SKIP, SliceKind.APPEND, SliceKind.REPLACE]
     assert [one.replaces for one in of_ranges] == [False, False, True]
 
 

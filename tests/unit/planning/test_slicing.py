@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from floe.model.positions import LeaderEpoch, Position
 from floe.model.ranges import TopicPartition
-from floe.model.slice_kind import ReadReason
+from floe.model.slice_kind import SliceKind
 from floe.planning.slicing import allocate, cut_slices, fair_shares, with_epochs
 from tests.support.partitions import is_behind, log, position, span
 
@@ -103,14 +103,14 @@ def test_every_slice_is_within_limit_and_no_table_gets_a_gap(
     ]
     offsets = {p.tp: p for p in positions}
     slices = cut_slices(positions, [log(p) for p in range(3)], tuple("abc"), limit)
-    live_ends = {r.tp: r.end for s in slices if s.reason is ReadReason.LIVE for r in s.ranges}
+    live_ends = {r.tp: r.end for s in slices if s.kind is SliceKind.LIVE for r in s.ranges}
     for slice_ in slices:
         assert slice_.ranges
         assert limit is None or slice_.records <= limit
         assert len({r.tp for r in slice_.ranges}) == len(slice_.ranges)
         for r in slice_.ranges:
             assert len(r)
-            if slice_.reason is ReadReason.LIVE:
+            if slice_.kind is SliceKind.LIVE:
                 assert r.start == offsets[r.tp].offset
                 assert len(offsets[r.tp].backlogs) < 3
             else:

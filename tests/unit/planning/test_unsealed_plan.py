@@ -13,7 +13,7 @@ from floe.model.exceptions import SealBroken
 from floe.model.plan import Plan, Slice
 from floe.model.positions import Position
 from floe.model.ranges import OffsetRange, TopicPartition
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from floe.planning.unsealed_plan import check_sealed
 from tests.support.tables.lake import TOPIC, Lake
 from tests.support.tables.slices import make_plan
@@ -71,7 +71,7 @@ CHANGES: list[tuple[str, Change, str]] = [
     ("topic id", lambda p: slice_(p, ranges=ELSEWHERE), "not of the log"),
     (
         "kind",
-        lambda p: slice_(p, reason=ReadReason.REPLAY, mode=WriteModeName.APPEND_AGAIN),
+        lambda p: slice_(p, kind=SliceKind.APPEND),
         "trigger the replay again",
     ),
     ("position", lambda p: replace(p, positions=(replace(p.positions[0], offset=6),)), "the position of"),
@@ -94,9 +94,7 @@ def test_unsealed_replay_that_asks_no_ledger_is_refused(connector: Connector, ki
 
 def test_unsealed_replay_of_other_topics_is_refused(connector: Connector) -> None:
     ranges = (OffsetRange("secrets", "S1", 0, 0, 5),)
-    plan = replace(
-        unsealed(connector, "skip"), slices=(Slice(0, ReadReason.REPLAY, WriteModeName.APPEND, ranges, ("db.mine",)),)
-    )
+    plan = replace(unsealed(connector, "skip"), slices=(Slice(0, SliceKind.SKIP, ranges, ("db.mine",)),))
     assert "'secrets'" in refused(plan, connector, KeyClass.REPLAY)
 
 

@@ -46,7 +46,7 @@ def _commits(plan: Plan, report: CommitReport, status: ConnectorStatus) -> Mappi
     """Return the run's last snapshot of each table, as the table itself will say it but for the details."""
     from floe.status.model import CommitStatus
 
-    kinds = {plan.slice_id(slice_): slice_.kind for slice_ in plan.slices}
+    kinds = {plan.slice_id(slice_): slice_.kind.value for slice_ in plan.slices}
     slice_id, kind = next(iter(kinds.items()), ("", ""))
     found: dict[str, CommitStatus] = {}
     for done in report.committed:

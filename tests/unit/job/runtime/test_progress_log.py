@@ -9,12 +9,12 @@ import pytest
 
 from floe.model.plan import Slice
 from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from floe_job.contract.work_done import WorkDone
 from floe_job.runtime.progress_log import ProgressLog, progress_line
 from floe_job.runtime.spark_jobs import Progress
 
-SLICE = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (OffsetRange("t", "id", 0, 0, 8_000_000),), ("db.t",))
+SLICE = Slice(0, SliceKind.LIVE, (OffsetRange("t", "id", 0, 0, 8_000_000),), ("db.t",))
 
 
 class Tasks:

@@ -8,13 +8,13 @@ import pytest
 from floe.exceptions import Terminal
 from floe.model.exceptions import WriteTimeout
 from floe.model.plan import Slice
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from floe_job.driver.announce_gate import AnnounceGate
 from floe_job.runtime import time_limit
 from floe_job.runtime.time_limit import TimeLimit
 from tests.support.partitions import span
 
-SLICE = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(0, 1000),), ("a",))
+SLICE = Slice(0, SliceKind.LIVE, (span(0, 1000),), ("a",))
 
 
 @dataclass

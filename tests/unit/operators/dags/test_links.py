@@ -12,7 +12,7 @@ from airflow.serialization.serialized_objects import DagSerialization
 from floe.config import parse_connector
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import SliceKind
 from floe.operators.dags.links import MAX_PARTITIONS, ConnectorLink, ReplayLink, connector_page, replay_page
 from floe.operators.dags.replay_dag import replay_dag
 from floe.operators.dags.sink_dag import sink_dag
@@ -22,9 +22,7 @@ KEY: Any = None
 
 
 def plan_of(*ranges: OffsetRange) -> Plan:
-    slices = tuple(
-        Slice(i, ReadReason.LIVE, WriteModeName.APPEND, (one,), ("rpc.pizzas",)) for i, one in enumerate(ranges)
-    )
+    slices = tuple(Slice(i, SliceKind.LIVE, (one,), ("rpc.pizzas",)) for i, one in enumerate(ranges))
     return Plan("p" * 32, "pizzas", "connect-pizzas", "C1", {}, "c", {}, (), slices)
 
 

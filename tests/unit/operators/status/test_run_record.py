@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from floe.model.accounting import TableCounts
+from floe.model.slice_kind import SliceKind
 from floe.operators.status import run_record, store
 from floe.status.record import StatusRecord
 from tests.support.cpu import least_cpu_seconds
 from tests.support.status.records import MINUTE, NOW, commit, large, status, table
 
 CONNECTOR: Any = SimpleNamespace(name="one", errors=SimpleNamespace(table=None))
-PLAN: Any = SimpleNamespace(slices=[SimpleNamespace(kind="live")], slice_id=lambda _: "p/0")
+PLAN: Any = SimpleNamespace(slices=[SimpleNamespace(kind=SliceKind.LIVE)], slice_id=lambda _: "p/0")
 
 
 def report(*snapshot_ids: int | None) -> Any:
