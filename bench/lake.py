@@ -21,7 +21,7 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from floe.catalogs.client import Tables
 from floe.commit.table_commit import TableCommit, commit_table
 from floe.config import Connector, parse_connector
-from floe.control.announcement import Announcement, TableFiles, next_offset
+from floe.control.announcement import Announcement, TableAnnouncement, TableFiles, next_offset
 from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.control.spec_files import SpecFiles
 from floe.control.table_work import TableWork
@@ -95,7 +95,6 @@ class GrowthLake:
             new_ranges=tuple((r, ledger.new_offsets(r, routes[TOPIC])) for r in plan.slices[0].ranges),
             routes=routes,
             files=(SpecFiles(spec.spec_id, partition_type_of(spec, table.schema()), (file,)),),
-            counts=TableCounts(assigned=ROWS * PARTITIONS, rows=ROWS * PARTITIONS),
         )
         return file, table_files, plan
 
@@ -171,13 +170,13 @@ def plan_of(run: int, *tables: str) -> Plan:
 def announced(plan: Plan, *all_table_files: TableFiles) -> Announcement:
     """Make the announcement of a plan's only slice."""
     (slice_,) = plan.slices
+    counts = TableCounts(assigned=ROWS * PARTITIONS, rows=ROWS * PARTITIONS)
     return Announcement(
         slice_id=plan.slice_id(slice_),
         commit_id=plan.commit_id,
         kind=slice_.kind,
         ranges=slice_.ranges,
-        all_table_files=all_table_files,
-        tables={table_files.table: table_files.counts for table_files in all_table_files},
+        tables={one.table: TableAnnouncement(counts, one) for one in all_table_files},
         counts=tuple((r, RangeCounts(routed=len(r))) for r in slice_.ranges),
         assignments=tuple(next_offset(r, 1_704_164_645_123) for r in slice_.ranges),
         control_offset=(0, plan.control_ends[0] + 2),

@@ -80,7 +80,8 @@ def plan_of(*slices: Slice, positions: tuple[Position, ...] = ()) -> Plan:
 def committed(*tables: str, rows: int = 3) -> CommitReport:
     committed: Any = tuple(
         SimpleNamespace(
-            table_files=SimpleNamespace(table=name, counts=TableCounts(rows, rows), file_count=1),
+            table_files=SimpleNamespace(table=name, file_count=1),
+            counts=TableCounts(rows, rows),
             snapshot_id=2**62,
             already=False,
         )

@@ -126,7 +126,7 @@ class Stage:
         seen = {LOG: state.ledger.recovered(slice_.ranges[0])} if mode.names_dead_letters else {}
         announcement = make_announcement(plan, replace(table_files, seen=seen))
         announcement = replace(announcement, recovered=recovered or DeadLetterOffsets())
-        return TableWork(scope, announcement, announcement.all_table_files[0])
+        return TableWork(scope, announcement, announcement.files[0])
 
     def work(self, plan_id: str = "plan-2") -> TableWork:
         case = self.case

@@ -15,11 +15,10 @@ def unwritten_tables(scope: SliceScope, announcement: Announcement) -> list[str]
     For tables with files, the new offsets are compared with the ledger. Those that identify a repeat otherwise leave no
     row out.
     """
-    with_files = {table_files.table for table_files in announcement.all_table_files}
     return [
         name
-        for name, counts in announcement.tables.items()
-        if counts.held and name not in with_files and mode_of(scope, name).repeat_by == "offsets"
+        for name, one in announcement.tables.items()
+        if one.counts.held and one.files is None and mode_of(scope, name).repeat_by == "offsets"
     ]
 
 
@@ -29,7 +28,7 @@ def check_contained(tables: Tables, scope: SliceScope, announcement: Announcemen
     Its ledger only grows while a run is at work, unless the table is rolled back or replaced. Raises what loading it
     raises, and TableNotCommitted when the catalog does not answer for ``retry_for`` seconds.
     """
-    left_out = announcement.tables[name].held
+    left_out = announcement.tables[name].counts.held
     held = retry(f"table {name!r}", retry_for, lambda: _held(tables, scope, name))
     if held < left_out:
         msg = (

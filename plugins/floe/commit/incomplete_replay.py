@@ -66,7 +66,7 @@ def _committed(plan: Plan, ends: SliceEnds) -> str:
         for one in outcome.committed:
             name = one.table_files.table
             if name != plan.dead_letters:
-                rows[name] = rows.get(name, 0) + one.table_files.counts.rows
+                rows[name] = rows.get(name, 0) + one.counts.rows
     if not rows:
         return "The other tables had nothing to be written; no row was committed."
     listed = ", ".join(f"{name!r} ({count:,} rows)" for name, count in sorted(rows.items())[:MAX_NAMED])

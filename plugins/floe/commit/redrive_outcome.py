@@ -21,7 +21,7 @@ def report_redrive(plan: Plan, announcements: Iterable[Announcement]) -> None:
     for announcement in announcements:
         reasons.update(announcement.reasons)
         resolved += announcement.resolved.count
-        rows += sum(counts.rows for name, counts in announcement.tables.items() if name != plan.dead_letters)
+        rows += sum(one.counts.rows for name, one in announcement.tables.items() if name != plan.dead_letters)
     failed = sum(reasons.values())
     why = ", ".join(
         f"{count} {error}" for error, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))

@@ -84,7 +84,7 @@ class SliceCommitter:
         its ledger would hide the gap. Nothing is raised.
         """
         scope = SliceScope(self._plan, slice_)
-        works = [TableWork(scope, announcement, files) for files in announcement.all_table_files]
+        works = [TableWork(scope, announcement, files) for files in announcement.files]
         refused = {**announcement.refused, **{t: left_out[t] for t in announcement.tables if t in left_out}}
         of_dead_letters = [work for work in works if scope.is_dead_letter_table(work.table)]
         of_rows = [w for w in works if not scope.is_dead_letter_table(w.table) and w.table not in refused]
@@ -123,7 +123,7 @@ class SliceCommitter:
     def _check_origin(self, announcement: Announcement) -> None:
         """Raise AnnouncementVoid for what does not come from this connector: any client may write to the control topic."""
         topics = sorted({r.topic for r in announcement.ranges})
-        for table_files in announcement.all_table_files:
+        for table_files in announcement.files:
             here = self._routes.branch(table_files.table)
             if table_files.branch != here or dict(table_files.routes) != self._routes.of(table_files.table, topics):
                 msg = (
@@ -133,7 +133,7 @@ class SliceCommitter:
                 )
                 raise AnnouncementVoid(msg)
         routing = self._connector.routing
-        names = [*announcement.tables, *announcement.refused] if routing.template is not None else []
+        names = list(announcement.tables) if routing.template is not None else []
         for name in names:
             if name != self._plan.dead_letters and not self._connector.may_name(topics, name):
                 msg = (
@@ -160,7 +160,9 @@ class SliceCommitter:
             except REFUSALS as error:
                 errors[work.table] = error
         are_all = len(errors) == len(works) and bool(works)
-        have_dead_letters = any(announcement.tables[table].dead for table in errors) or _has_unrouted(announcement)
+        have_dead_letters = any(announcement.tables[table].counts.dead for table in errors) or _has_unrouted(
+            announcement
+        )
         if errors and (are_all or have_dead_letters):
             raise next(iter(errors.values()))
         if refused and _has_unrouted(announcement):
@@ -247,7 +249,7 @@ class SliceCommitter:
         log.info(
             "table %s: %s rows in %s files, snapshot %s%s",
             work.table,
-            f"{work.files.counts.rows:,}",
+            f"{work.counts.rows:,}",
             f"{work.files.file_count:,}",
             done.snapshot_id,
             " (committed before)" if done.already else "",

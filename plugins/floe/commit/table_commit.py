@@ -10,6 +10,7 @@ from floe.config.sections.table_properties import unusable_for_commits
 from floe.control.announcement import TableFiles
 from floe.control.table_work import TableWork
 from floe.crash_points import CrashPoint, reach
+from floe.model.accounting import TableCounts
 from floe.model.ledger import CommitState, Ledger
 from floe.model.ledger_codec import property_name
 from floe.modes.base import SnapshotMaker, WriteMode
@@ -30,6 +31,7 @@ class TableCommit:
     """One table, committed: by this call, or found to be so already."""
 
     table_files: TableFiles
+    counts: TableCounts
     snapshot_id: int | None
     already: bool
 
@@ -48,7 +50,7 @@ def commit_table(tables: Tables, work: TableWork, retry_for: float) -> TableComm
         table, ledger, is_committed = _compare(tables, work, mode)
         if is_committed:
             snapshot = find_slice(table.metadata, work.branch, work.slice_id)
-            return TableCommit(work.files, snapshot.snapshot_id if snapshot else None, already=True)
+            return TableCommit(work.files, work.counts, snapshot.snapshot_id if snapshot else None, already=True)
         if snapshots is None:
             check_files(table, work.files)
             snapshots = mode.snapshots(work, tables.connector)
@@ -56,7 +58,7 @@ def commit_table(tables: Tables, work: TableWork, retry_for: float) -> TableComm
         reach(CrashPoint.COMMIT_TABLE)
         snapshot_id = _send(tables, table, work, mode, ledger, snapshots)
         reach(CrashPoint.COMMIT_TABLE_LANDED)
-        return TableCommit(work.files, snapshot_id, already=False)
+        return TableCommit(work.files, work.counts, snapshot_id, already=False)
 
     return retry(f"table {work.table!r}", retry_for, attempt)
 

@@ -45,7 +45,6 @@ class TableFiles:
     new_ranges: tuple[tuple[OffsetRange, Intervals], ...]
     routes: Mapping[str, str]
     files: tuple[SpecFiles, ...]
-    counts: TableCounts
     seen: Mapping[LogId, Intervals] = field(default_factory=dict)
 
     @property
@@ -58,28 +57,36 @@ class TableFiles:
 
 
 @dataclass(frozen=True)
-class Announcement:
-    """One written slice: its tables' files, its record counts, and its place in the control topic.
+class TableAnnouncement:
+    """One table of a slice. ``files``: None where nothing is to be committed to it.
 
-    ``all_table_files``: of the tables that got files; ``tables``: the counts of all tables, also of those that got none.
-    ``refused``: tables that could not be written, with the reason; their rows of the slice become backlog. ``lost``:
-    ranges accepted as lost that no snapshot records yet. ``recovered``: records that were dead letters and are rows of the
-    files, by table. ``resolved``: dead letters that need no further action after every table is committed. ``known``: of a
-    replacement, the dead letters that were open when it was written. ``reasons``: of a redrive, how many records failed
-    again, by error. ``write_ms``: how long the write took, if the next plan depends on it.
-    ``assignments``: every partition of the connector, those read with their next offset and last timestamp.
-    ``control_offset``: control partition and next offset behind the announcement; None before it was read back.
+    ``refused``: why it could not be written; its rows of the slice become backlog.
+    """
+
+    counts: TableCounts
+    files: TableFiles | None = None
+    refused: str | None = None
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """One written slice: its tables, its record counts, and its place in the control topic.
+
+    ``lost``: ranges accepted as lost that no snapshot records yet. ``recovered``: records that were dead letters and are rows
+    of the files, by table. ``resolved``: dead letters that need no further action after every table is committed. ``known``:
+    of a replacement, the dead letters that were open when it was written. ``reasons``: of a redrive, how many records failed
+    again, by error. ``write_ms``: how long the write took, if the next plan depends on it. ``assignments``: every partition of
+    the connector, those read with their next offset and last timestamp. ``control_offset``: control partition and next offset
+    behind the announcement; None before it was read back.
     """
 
     slice_id: str
     commit_id: uuid.UUID
     kind: str
     ranges: tuple[OffsetRange, ...]
-    all_table_files: tuple[TableFiles, ...]
-    tables: Mapping[str, TableCounts]
+    tables: Mapping[str, TableAnnouncement]
     counts: tuple[tuple[OffsetRange, RangeCounts], ...]
     assignments: tuple[TopicPartitionOffset, ...]
-    refused: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[OffsetRange, ...] = ()
     recovered: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
     resolved: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
@@ -88,12 +95,22 @@ class Announcement:
     write_ms: int | None = None
     control_offset: tuple[int, int] | None = None
 
+    @property
+    def files(self) -> list[TableFiles]:
+        """What is to be committed, by table."""
+        return [one.files for one in self.tables.values() if one.files is not None]
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """The tables that could not be written, with the reason."""
+        return {table: one.refused for table, one in self.tables.items() if one.refused is not None}
+
 
 def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlRecord]:
     """Return the records of one announcement: DataWritten events, then the DataComplete that completes it."""
     slice_id, kind = announcement.slice_id, announcement.kind
     records: list[ControlRecord] = []
-    for table_files in announcement.all_table_files:
+    for table_files in announcement.files:
         bodies = [(spec, body) for spec in table_files.files for body in _bodies(plan, table_files, spec, spec.files)]
         common: dict[str, Any] = {
             h.NEW_OFFSETS: ranges_to_json(_new_ranges_only(table_files.new_ranges)),
@@ -111,11 +128,11 @@ def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlR
         h.RANGES: ranges_to_json(announcement.ranges),
         h.TABLES: {
             table: {
-                "files": sum(s.file_count for s in announcement.all_table_files if s.table == table),
-                **counts.to_json(),
-                **({"refused": announcement.refused[table]} if table in announcement.refused else {}),
+                "files": 0 if one.files is None else one.files.file_count,
+                **one.counts.to_json(),
+                **({} if one.refused is None else {"refused": one.refused}),
             }
-            for table, counts in announcement.tables.items()
+            for table, one in announcement.tables.items()
         },
         h.COUNTS: [[r.topic, r.partition, counts.to_json()] for r, counts in announcement.counts],
     }

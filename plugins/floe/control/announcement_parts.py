@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from floe.config.names import table_problem
 from floe.control import headers as h
-from floe.control.announcement import Announcement, TableFiles
+from floe.control.announcement import Announcement, TableAnnouncement, TableFiles
 from floe.control.spec_files import SpecFiles
 from floe.control.topic_reader import ControlMessage
 from floe.control.wire.events import (
@@ -60,16 +60,10 @@ def assemble(
     parts_of: dict[str, list[Part]] = {}
     for part in parts:
         parts_of.setdefault(_table_name(part.payload.table_reference), []).append(part)
-    all_table_files = tuple(
-        _table_files(
-            mode_of(scope, name), name, given_counts, parts_of.get(name, ()), {r.tp: r for r in scope.taken(name)}
-        )
-        for name, given_counts in tables.items()
-        if given_counts["files"]
-        or given_counts.get("rows")
-        or (name in parts_of and mode_of(scope, name).commits_without_files)
-    )
-    if not_listed := parts_of.keys() - {s.table for s in all_table_files}:
+    announced = {
+        name: _table(scope, mode_of(scope, name), name, given, parts_of.get(name, ())) for name, given in tables.items()
+    }
+    if not_listed := parts_of.keys() - {name for name, one in announced.items() if one.files is not None}:
         msg = f"it has files of tables that it does not list: {sorted(not_listed)}"
         raise ValueError(msg)
     counts = tuple(
@@ -81,13 +75,9 @@ def assemble(
         commit_id=complete.commit_id,
         kind=slice_.kind,
         ranges=slice_.ranges,
-        all_table_files=all_table_files,
-        tables={name: _table_counts(given_counts) for name, given_counts in tables.items()},
+        tables=announced,
         counts=counts,
         assignments=complete.assignments or (),
-        refused={
-            name: str(given_counts["refused"]) for name, given_counts in tables.items() if "refused" in given_counts
-        },
         lost=ranges_from_json(h.json_header(message.headers, h.LOST)) if h.LOST in message.headers else (),
         recovered=_dead_letters(message, h.RECOVERED, slice_),
         resolved=_dead_letters(message, h.RESOLVED, slice_),
@@ -140,12 +130,26 @@ def _table_name(reference: TableReference) -> str:
     return ".".join((*reference.namespace, reference.name))
 
 
+def _table(
+    scope: SliceScope, mode: AnnouncedMode, name: str, given: Mapping[str, Any], own_parts: Sequence[Part]
+) -> TableAnnouncement:
+    """Put a table's announcement together from its row of the last message, and its parts."""
+    counts = TableCounts.from_json({key: count for key, count in given.items() if key not in ("files", "refused")})
+    refused = str(given["refused"]) if "refused" in given else None
+    if not (given["files"] or given.get("rows") or (own_parts and mode.commits_without_files)):
+        return TableAnnouncement(counts, refused=refused)
+    files = _table_files(name, int(given["files"]), counts, own_parts, {r.tp: r for r in scope.taken(name)})
+    if mode.repeat_by != "replay" and counts.held > sum(len(r) - new.offsets for r, new in files.new_ranges):
+        msg = (
+            f"{counts.held} rows of table {name!r} are counted as already contained, more than the offsets outside its new "
+            "offsets"
+        )
+        raise ValueError(msg)
+    return TableAnnouncement(counts, files, refused)
+
+
 def _table_files(
-    mode: AnnouncedMode,
-    name: str,
-    given_counts: Mapping[str, Any],
-    own_parts: Sequence[Part],
-    by_partition: Mapping[Any, OffsetRange],
+    name: str, count: int, counts: TableCounts, own_parts: Sequence[Part], by_partition: Mapping[Any, OffsetRange]
 ) -> TableFiles:
     if not own_parts:
         msg = f"it lists table {name!r} but has no part of it"
@@ -159,40 +163,23 @@ def _table_files(
         SpecFiles(int(p.headers[h.SPEC_ID]), p.payload.partition_type, tuple(p.payload.data_files or ()))
         for p in own_parts
     )
-    if sum(len(f.files) for f in files) != int(given_counts["files"]):
-        msg = f"it lists {given_counts['files']} files of table {name!r} but has {sum(len(f.files) for f in files)}"
+    if sum(len(f.files) for f in files) != count:
+        msg = f"it lists {count} files of table {name!r} but has {sum(len(f.files) for f in files)}"
         raise ValueError(msg)
     if any(p.payload.delete_files for p in own_parts):
         msg = f"it has delete files for table {name!r}, which floe never writes"
         raise ValueError(msg)
-    counts = _table_counts(given_counts)
     if sum(f.record_count for spec in files for f in spec.files) != counts.rows:
         msg = f"the files of table {name!r} do not have as many rows as its record counts ({counts.rows})"
-        raise ValueError(msg)
-    new_ranges = _new_ranges_of(h.json_header(first.headers, h.NEW_OFFSETS), by_partition)
-    if mode.repeat_by == "offsets" and counts.held > sum(
-        len(r) - sum(end - start for start, end in new_offsets) for r, new_offsets in new_ranges
-    ):
-        msg = (
-            f"{counts.held} rows of table {name!r} are counted as already contained, more than the offsets outside its new "
-            "offsets"
-        )
         raise ValueError(msg)
     return TableFiles(
         reference=first.payload.table_reference,
         branch=first.headers[h.BRANCH],
         schema_id=int(first.headers[h.SCHEMA_ID]),
-        new_ranges=new_ranges,
+        new_ranges=_new_ranges_of(h.json_header(first.headers, h.NEW_OFFSETS), by_partition),
         routes=_routes(h.json_header(first.headers, h.ROUTE), by_partition),
         files=files,
-        counts=counts,
         seen=_offsets(first.headers, h.SEEN),
-    )
-
-
-def _table_counts(given_counts: Mapping[str, Any]) -> TableCounts:
-    return TableCounts.from_json(
-        {name: count for name, count in given_counts.items() if name not in ("files", "refused")}
     )
 
 

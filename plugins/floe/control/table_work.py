@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from floe.control.announcement import Announcement, TableFiles
+from floe.model.accounting import TableCounts
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
@@ -35,6 +36,10 @@ class TableWork:
     @property
     def table(self) -> str:
         return self.files.table
+
+    @property
+    def counts(self) -> TableCounts:
+        return self.announcement.tables[self.table].counts
 
     @property
     def branch(self) -> str:

@@ -18,10 +18,9 @@ class DeadLetterTable(Append):
     contains already. So its ledger remembers slices, and these identify a repeat.
     """
 
-    repeat_by = "slice"
-
     def __init__(self, of_rows: WriteMode) -> None:
         self._of_rows = of_rows
+        self.repeat_by = "replay" if of_rows.repeat_by == "replay" else "slice"
 
     def check_routes(
         self, table: str, ledger: Ledger, scope: SliceScope, routed: list[tuple[OffsetRange, str]]

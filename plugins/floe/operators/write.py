@@ -251,9 +251,6 @@ def _path_with_spark() -> str:
 def _summary(found: Mapping[str, Announcement]) -> dict[str, Any]:
     tables: dict[str, dict[str, int]] = {}
     for announcement in found.values():
-        for name, counts in announcement.tables.items():
-            files = sum(
-                table_files.file_count for table_files in announcement.all_table_files if table_files.table == name
-            )
-            tables[name] = {"files": files, **counts.to_json()}
+        for name, one in announcement.tables.items():
+            tables[name] = {"files": 0 if one.files is None else one.files.file_count, **one.counts.to_json()}
     return {"announced": sorted(found), "tables": tables}

@@ -27,9 +27,7 @@ def reasons_of(tables: Tables, plan: Plan, announcements: Iterable[Announcement]
     for announcement in announcements:
         counted.update(announcement.reasons)
         if not announcement.reasons:
-            all_table_files += [
-                table_files for table_files in announcement.all_table_files if table_files.table == plan.dead_letters
-            ]
+            all_table_files += [files for files in announcement.files if files.table == plan.dead_letters]
     if all_table_files:
         table = tables.require(all_table_files[0].table)
         with tables.reading(all_table_files[0].table):

@@ -71,7 +71,7 @@ class RunReport:
             name = committed.table_files.table
             if name == self.plan.dead_letters:
                 continue
-            rows[name] += committed.table_files.counts.rows
+            rows[name] += committed.counts.rows
             files[name] += committed.table_files.file_count
             tables[name] = {
                 "snapshot_id": None if committed.snapshot_id is None else str(committed.snapshot_id),

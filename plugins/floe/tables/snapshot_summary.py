@@ -189,7 +189,7 @@ def snapshot_properties(
         NEW_OFFSETS: bounded(_new_offsets(work, contained)),
         BRANCH: table_files.branch,
         ROUTE: json.dumps(dict(sorted(table_files.routes.items())), separators=(",", ":")),
-        "floe.books": bounded(_counts(announcement, table_files)),
+        "floe.books": bounded(_counts(work)),
         **of_mode,
     }
     if work.recovered:
@@ -264,10 +264,10 @@ def _new_offsets(work: TableWork, contained: Contained) -> Mapping[str, object]:
     )
 
 
-def _counts(announcement: Announcement, table_files: TableFiles) -> Mapping[str, object]:
+def _counts(work: TableWork) -> Mapping[str, object]:
     return {
-        "ranges": [[r.topic, r.partition, r.start, r.end, b.to_json()] for r, b in announcement.counts],
-        "table": table_files.counts.to_json(),
+        "ranges": [[r.topic, r.partition, r.start, r.end, b.to_json()] for r, b in work.announcement.counts],
+        "table": work.counts.to_json(),
     }
 
 

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 
-from floe.control.announcement import Announcement, TableFiles, encode_announcement, next_offset
+from floe.control.announcement import Announcement, TableAnnouncement, encode_announcement, next_offset
 from floe.control.signature import signed
 from floe.control.wire.events import TopicPartitionOffset
 from floe.crash_points import CrashPoint, reach
@@ -43,13 +43,11 @@ def announce(
 def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
     """Put the announcement of a slice together. Raises SliceRefused when it would have to name too much."""
     job, dead_letters = inputs.job, inputs.dead_letters
-    files = [_announced(job, checked, name) for name in checked.tables]
-    files.append(dead_letters.announced(job, checked.dead_letter_results))
-    counts = dict(checked.tables)
-    if job.plan.dead_letters and checked.dead_letter_counts is not None and checked.dead_letter_counts.assigned:
-        counts[job.plan.dead_letters] = checked.dead_letter_counts
+    announced = {name: _announced(job, checked, name) for name in checked.tables}
+    of_dead_letters = dead_letters.announced(job, checked.dead_letter_results)
+    if job.plan.dead_letters and of_dead_letters is not None:
+        announced[job.plan.dead_letters] = of_dead_letters
     tables = checked.slice_tables.by_name
-    behind = {name: tables[name] for name in counts if name in tables and not tables[name].is_for_dead_letters}
     resolved = _resolved(inputs, checked)
     names_dead_letters = any(mode_of(job.scope, name).names_dead_letters for name in tables)
     return Announcement(
@@ -57,11 +55,9 @@ def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
         commit_id=job.plan.commit_id,
         kind=job.slice.kind,
         ranges=job.slice.ranges,
-        all_table_files=tuple(found for found in files if found is not None),
-        tables=counts,
+        tables=announced,
         counts=checked.ranges,
         assignments=_assignments(job, checked),
-        refused={name: str(table.problem) for name, table in behind.items() if table.problem is not None},
         lost=_lost(job),
         recovered=resolved.recovered,
         resolved=resolved.resolved,
@@ -70,11 +66,13 @@ def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
     )
 
 
-def _announced(job: SliceJob, checked: CheckedSlice, name: str) -> TableFiles | None:
-    """Return what is announced of one table."""
+def _announced(job: SliceJob, checked: CheckedSlice, name: str) -> TableAnnouncement:
+    """Return what is announced of one table; one that refuses is behind, unless its records became dead letters."""
     of_table = [result.tables[name] for result in checked.results if name in result.tables]
     written = [found.files for found in of_table if found.files and found.files.files]
-    return checked.slice_tables.by_name[name].announced(job.connector, written, checked.tables[name])
+    table, counts = checked.slice_tables.by_name[name], checked.tables[name]
+    is_behind = table.problem is not None and not table.is_for_dead_letters
+    return TableAnnouncement(counts, table.written(job.connector, written), str(table.problem) if is_behind else None)
 
 
 def _reasons(job: SliceJob, checked: CheckedSlice) -> dict[str, int]:
@@ -122,5 +120,5 @@ def _send(job: SliceJob, announcement: Announcement, producer: TransactionalProd
     records = signed(job.key, encode_announcement(job.plan, announcement))
     producer.send(job.plan.control_topic, job.plan.group_id, records)
     reach(CrashPoint.WRITE_ANNOUNCED)
-    for name, counts in announcement.tables.items():
-        log.info("slice %s announced: table %s, %s", announcement.slice_id, name, counts)
+    for name, one in announcement.tables.items():
+        log.info("slice %s announced: table %s, %s", announcement.slice_id, name, one.counts)

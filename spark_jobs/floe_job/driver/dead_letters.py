@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from floe.control.announcement import TableFiles
+from floe.control.announcement import TableAnnouncement
 from floe.model.accounting import TableCounts
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.slices.dead_letter_table import DeadLetterTable
@@ -49,10 +49,10 @@ class SliceDeadLetters:
         """Return the record counts of the table; None without one."""
         return None if self.table is None else sum((result.counts for result in results), TableCounts())
 
-    def announced(self, job: SliceJob, results: Sequence[DeadLetterResult]) -> TableFiles | None:
-        """Return the announced files of the table; None when nothing was written to it."""
+    def announced(self, job: SliceJob, results: Sequence[DeadLetterResult]) -> TableAnnouncement | None:
+        """Return what is announced of the table; None where there is none, or nothing for it."""
         counts = self.counts(results)
-        if self.table is None or counts is None:
+        if self.table is None or counts is None or not counts.assigned:
             return None
         written = [result.files for result in results if result.files and result.files.files]
-        return self.table.announced(job.connector, written, counts)
+        return TableAnnouncement(counts, self.table.written(job.connector, written))

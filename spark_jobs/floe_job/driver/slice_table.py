@@ -11,7 +11,6 @@ from floe.control.data_files import partition_type_of
 from floe.control.spec_files import SpecFiles
 from floe.control.wire.events import TableReference
 from floe.exceptions import FloeError
-from floe.model.accounting import TableCounts
 from floe.model.dead_letters import MAX_SPANS, DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
@@ -123,12 +122,12 @@ class SliceTable:
         waiting = open_dead_letters.reaching(self.name, r) if open_dead_letters else Intervals()
         return waiting | self.recovered.get(LogId.of(r), Intervals()) if self.names_dead_letters else waiting
 
-    def announced(self, connector: Connector, written: Iterable[SpecFiles], counts: TableCounts) -> TableFiles | None:
-        """Return the announced files of the table; None when no file was written for it.
+    def written(self, connector: Connector, files: Iterable[SpecFiles]) -> TableFiles | None:
+        """Return what is to be committed to the table; None where nothing is.
 
         Raises SliceRefused for more recovered dead letters than an announcement can name.
         """
-        by_spec = _by_spec(written)
+        by_spec = _by_spec(files)
         is_announced = bool(by_spec) or (self.mode is not None and self.mode.commits_without_files)
         if self.table is None or not is_announced:
             return None
@@ -151,7 +150,6 @@ class SliceTable:
             new_ranges=self.new_offsets,
             routes=self.state.routes,
             files=tuple(by_spec.values()),
-            counts=counts,
             seen=seen,
         )
 

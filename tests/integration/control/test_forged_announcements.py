@@ -11,7 +11,7 @@ import pytest
 from floe.commit import run_commit
 from floe.control import announcement as announcement_module
 from floe.control import announcement_reader
-from floe.control.announcement import Announcement, encode_announcement, next_offset
+from floe.control.announcement import Announcement, TableAnnouncement, encode_announcement, next_offset
 from floe.kafka.transactions import ControlRecord, TransactionalProducer
 from floe.model.accounting import RangeCounts, TableCounts
 from floe.model.plan import Plan
@@ -33,8 +33,7 @@ def held(plan: Plan) -> Announcement:
         commit_id=plan.commit_id,
         kind=slice_.kind,
         ranges=slice_.ranges,
-        all_table_files=(),
-        tables={"db.t": TableCounts(assigned=slice_.records, held=slice_.records)},
+        tables={"db.t": TableAnnouncement(TableCounts(assigned=slice_.records, held=slice_.records))},
         counts=tuple((r, RangeCounts(routed=len(r))) for r in slice_.ranges),
         assignments=tuple(next_offset(r, 1_704_164_645_123) for r in slice_.ranges),
     )
@@ -43,7 +42,7 @@ def held(plan: Plan) -> Announcement:
 def again(plan: Plan, earlier: Announcement, **of_file: Any) -> Announcement:
     """Announce the file of an earlier run for a plan, changed in what it says of itself."""
     (slice_,) = plan.slices
-    (table_files,) = earlier.all_table_files
+    (table_files,) = earlier.files
     (spec,) = table_files.files
     (file,) = spec.files
     rows = of_file.get("record_count", file.record_count)
@@ -52,10 +51,8 @@ def again(plan: Plan, earlier: Announcement, **of_file: Any) -> Announcement:
         (r, new_offsets.of([(r.start, r.end)]))
         for r, (_, new_offsets) in zip(slice_.ranges, table_files.new_ranges, strict=True)
     )
-    forged = replace(
-        table_files, files=(replace(spec, files=(replace(file, **of_file),)),), counts=counts, new_ranges=new_ranges
-    )
-    return replace(held(plan), all_table_files=(forged,), tables={"db.t": counts})
+    forged = replace(table_files, files=(replace(spec, files=(replace(file, **of_file),)),), new_ranges=new_ranges)
+    return replace(held(plan), tables={"db.t": TableAnnouncement(counts, forged)})
 
 
 @pytest.fixture
@@ -134,7 +131,7 @@ def test_forged_record_between_parts_voids_nothing(pipeline: MakePipeline, monke
     with monkeypatch.context() as patch:
         patch.setattr(TransactionalProducer, "_fill", fill)
         (announced,) = pizzas.write(plan)
-    assert announced.all_table_files[0].file_count == 4
+    assert announced.files[0].file_count == 4
     pizzas.commit(plan)
     assert pizzas.column("id") == list(range(4))
 

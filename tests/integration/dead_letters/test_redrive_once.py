@@ -86,7 +86,7 @@ def test_two_redrives_committed_crosswise_are_completed_by_third(pipeline: MakeP
         effective.write(plan)
     for (plan, effective), table in zip(plans, ("db.a", "db.b"), strict=True):
         found = announced(effective, plan)
-        (table_files,) = [s for s in found.all_table_files if s.table == table]
+        (table_files,) = [s for s in found.files if s.table == table]
         commit_table(Tables.of(effective.connector), TableWork.of(plan, found, table_files), 5)
     for plan, effective in plans:
         with pytest.raises(SliceStale):
@@ -116,7 +116,7 @@ def test_run_read_again_over_fixed_table_resolves_dead_letters(
     plan = one.plan()
     one.write(plan)
     found = announced(one, plan)
-    (table_files,) = [s for s in found.all_table_files if s.table == DEAD_LETTERS]
+    (table_files,) = [s for s in found.files if s.table == DEAD_LETTERS]
     commit_table(Tables.of(one.connector), TableWork.of(plan, found, table_files), 5)
     fix_table(one)
     again = one.plan()

@@ -84,7 +84,7 @@ def test_dead_letters_of_replace_refused_by_table_are_not_kept(
     spoil_again(one)
     plan, effective = opened(one, **REPLACE)
     (written,) = effective.write(plan)
-    assert written.tables["db.t"].dead == 1
+    assert written.tables["db.t"].counts.dead == 1
     refusal = happens(one)
     before = one.column("id"), kinds(one)
     with pytest.raises(TableRefused, match=refusal):

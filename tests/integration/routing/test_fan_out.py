@@ -99,11 +99,12 @@ def check_books(announcements: Iterable[Announcement], letters_before: int, one:
             parts = (counts.routed, counts.dead, counts.filtered, counts.tombstones, counts.dropped, counts.invisible)
             assert sum(parts) == r.end - r.start
             total += counts
-        tables = {name: counts for name, counts in announced.tables.items() if name != DEAD_LETTERS}
+        found = {name: one.counts for name, one in announced.tables.items()}
+        tables = {name: counts for name, counts in found.items() if name != DEAD_LETTERS}
         for name, counts in tables.items():
             assert counts.assigned == counts.rows + counts.dead + counts.held + counts.backlog, name
         dead = sum(counts.dead for _, counts in announced.counts) + sum(counts.dead for counts in tables.values())
-        dead_letters = announced.tables.get(DEAD_LETTERS)
+        dead_letters = found.get(DEAD_LETTERS)
         assert (
             (dead_letters.assigned, dead_letters.rows + dead_letters.held) == (dead, dead)
             if dead_letters

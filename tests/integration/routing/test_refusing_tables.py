@@ -77,7 +77,8 @@ def written(one: Pipeline) -> list[Announcement]:
     for one_slice in announced:
         for r, counts in one_slice.counts:
             check_range_counts(r, counts)
-        for name, counts in one_slice.tables.items():
+        for name, one_table in one_slice.tables.items():
+            counts = one_table.counts
             assert counts.assigned == counts.rows + counts.dead + counts.held + counts.backlog, name
     return announced
 
@@ -116,7 +117,7 @@ def test_record_naming_refusing_table_is_dead_letter(
     assert filled.position() == {0: 20}
     assert filled.backlogs() == {}
     assert announced.refused == {}
-    assert (announced.tables[BAD].assigned, announced.tables[BAD].dead) == (5, 5)
+    assert (announced.tables[BAD].counts.assigned, announced.tables[BAD].counts.dead) == (5, 5)
     assert filled.column("id", GOOD) == list(range(0, 20, 2))
     assert letters(filled) == dead(11, 13, 15, 17, 19)
     for row in filled.table(LETTERS).scan().to_arrow().to_pylist():
@@ -161,7 +162,7 @@ def test_new_table_that_cannot_be_created_takes_dead_letters(pipeline: MakePipel
     one = pipeline(**BY_RECORD, **{"iceberg.tables.default-partition-by": "day(id)"})
     one.produce([{"id": "x", "to": BAD}, {"id": "y", "to": BAD}])
     (announced,) = written(one)
-    assert announced.tables[BAD].dead == 2
+    assert announced.tables[BAD].counts.dead == 2
     assert one.backlogs() == {}
     assert letters(one) == dead(0, 1)
     repaired = one.changed(**{"iceberg.tables.default-partition-by": None})
@@ -258,7 +259,7 @@ def test_rows_of_a_killed_run_get_no_dead_letters(filled: Pipeline, monkeypatch:
         filled.produce(orders(20, 24))
         if how == "another format":  # its ledger tells
             (announced,) = written(filled)
-            assert (announced.tables[BAD].held, announced.tables[BAD].dead) == (5, 2)
+            assert (announced.tables[BAD].counts.held, announced.tables[BAD].counts.dead) == (5, 2)
             assert letters(filled) == dead(21, 23)
         else:  # the rows may be there: it is behind
             with pytest.raises(TablesBehind, match=BAD):

@@ -100,13 +100,13 @@ def test_run_killed_between_table_and_position_adds_once(pipeline: MakePipeline)
     pizzas.produce(orders(0, 100))
     plan = pizzas.plan()
     announcement = pizzas.write(plan)[0]
-    commit_table(Tables.of(pizzas.connector), TableWork.of(plan, announcement, announcement.all_table_files[0]), 10)
+    commit_table(Tables.of(pizzas.connector), TableWork.of(plan, announcement, announcement.files[0]), 10)
     assert pizzas.position() == {0: 0}
 
     pizzas.produce(orders(100, 130))
     again = pizzas.plan()
     assert again.slices[0].ranges[0].start == 0
-    counts = pizzas.write(again)[0].tables["db.t"]
+    counts = pizzas.write(again)[0].tables["db.t"].counts
     pizzas.commit(again)
     assert (counts.assigned, counts.held, counts.rows) == (130, 100, 30)
     assert pizzas.column("id") == list(range(130))
@@ -117,9 +117,7 @@ def test_commit_repeated_after_kill_moves_the_position(pipeline: MakePipeline) -
     pizzas.produce(orders(0, 100))
     plan = pizzas.plan()
     announcement = pizzas.write(plan)[0]
-    first = commit_table(
-        Tables.of(pizzas.connector), TableWork.of(plan, announcement, announcement.all_table_files[0]), 10
-    )
+    first = commit_table(Tables.of(pizzas.connector), TableWork.of(plan, announcement, announcement.files[0]), 10)
     report = pizzas.commit(plan)
     assert [(t.already, t.snapshot_id) for t in report.committed] == [(True, first.snapshot_id)]
     assert pizzas.position() == {0: 100}

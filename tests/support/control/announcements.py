@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from uuid import uuid4
 
-from floe.control.announcement import Announcement, TableFiles, encode_announcement, next_offset
+from floe.control.announcement import Announcement, TableAnnouncement, TableFiles, encode_announcement, next_offset
 from floe.control.announcement_reader import AnnouncementReader
 from floe.control.spec_files import SpecFiles
 from floe.control.topic_reader import ControlMessage
@@ -57,10 +57,13 @@ def make_files(count: int, name: str = "a", sauce: str | None = None) -> tuple[D
 def make_share(*specs: SpecFiles, table: str = "rpc.pizzas") -> TableFiles:
     specs = specs or (SpecFiles(0, PartitionType(), make_files(2)),)
     *namespace, name = table.split(".")
-    rows = sum(f.record_count for spec in specs for f in spec.files)
-    counts = TableCounts(assigned=rows + 2, rows=rows, held=2)
     reference = TableReference("iceberg", tuple(namespace), name, uuid4())
-    return TableFiles(reference, "main", 4, NETS, {"pizzas": "route"}, specs, counts)
+    return TableFiles(reference, "main", 4, NETS, {"pizzas": "route"}, specs)
+
+
+def counts_of(files: TableFiles) -> TableCounts:
+    rows = sum(f.record_count for spec in files.files for f in spec.files)
+    return TableCounts(assigned=rows + 2, rows=rows, held=2) if rows else TableCounts()
 
 
 def make(*all_table_files: TableFiles, idle: Sequence[str] = ()) -> Announcement:
@@ -70,8 +73,8 @@ def make(*all_table_files: TableFiles, idle: Sequence[str] = ()) -> Announcement
         commit_id=plan.commit_id,
         kind="live",
         ranges=RANGES,
-        all_table_files=all_table_files,
-        tables={s.table: s.counts for s in all_table_files} | {name: TableCounts() for name in idle},
+        tables={one.table: TableAnnouncement(counts_of(one), one) for one in all_table_files}
+        | {name: TableAnnouncement(TableCounts()) for name in idle},
         counts=((RANGES[0], RangeCounts(routed=8, invisible=2)), (RANGES[1], RangeCounts(tombstones=5))),
         assignments=(next_offset(RANGES[0], 1_704_164_645_123), next_offset(RANGES[1], None)),
     )

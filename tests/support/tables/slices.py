@@ -14,7 +14,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 
 from floe.commit.table_commit import TableCommit, commit_table
-from floe.control.announcement import Announcement, TableFiles, next_offset
+from floe.control.announcement import Announcement, TableAnnouncement, TableFiles, next_offset
 from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.control.spec_files import SpecFiles
 from floe.control.table_work import TableWork
@@ -80,7 +80,6 @@ def make_share(
     branch: str = "main",
     table_uuid: UUID | None = None,
 ) -> TableFiles:
-    rows = sum(f.record_count for spec in files for f in spec.files)
     *namespace, name = table.name()
     return TableFiles(
         reference=TableReference("iceberg", tuple(namespace), name, table_uuid or table.metadata.table_uuid),
@@ -89,8 +88,26 @@ def make_share(
         new_ranges=tuple(new_ranges),
         routes={TOPIC: route_hash(TOPIC, branch)},
         files=files,
-        counts=TableCounts(assigned=rows, rows=rows),
     )
+
+
+def counts_of(files: TableFiles) -> TableCounts:
+    """Return the counts of a table all of whose rows are in its files."""
+    rows = sum(f.record_count for spec in files.files for f in spec.files)
+    return TableCounts(assigned=rows, rows=rows)
+
+
+def with_files(announcement: Announcement, *files: TableFiles) -> Announcement:
+    """Return an announcement that has these files only; its counts are those of before."""
+    of_table = {one.table: one for one in files}
+    tables = {name: replace(one, files=of_table.get(name)) for name, one in announcement.tables.items()}
+    return replace(announcement, tables=tables)
+
+
+def with_refused(announcement: Announcement, why: str, *tables: str) -> Announcement:
+    """Return an announcement where some tables could not be written."""
+    refused = {name: replace(announcement.tables[name], files=None, refused=why) for name in tables}
+    return replace(announcement, tables={**announcement.tables, **refused})
 
 
 def make_announcement(
@@ -103,9 +120,8 @@ def make_announcement(
         commit_id=plan.commit_id,
         kind=slice_.kind,
         ranges=ranges,
-        all_table_files=all_table_files,
-        tables=dict.fromkeys(slice_.tables, TableCounts())
-        | {table_files.table: table_files.counts for table_files in all_table_files},
+        tables=dict.fromkeys(slice_.tables, TableAnnouncement(TableCounts()))
+        | {one.table: TableAnnouncement(counts_of(one), one) for one in all_table_files},
         counts=tuple((r, RangeCounts(routed=len(r))) for r in ranges),
         assignments=tuple(next_offset(r, TIME_MS) for r in ranges),
         control_offset=control_offset,
@@ -121,8 +137,12 @@ class Written:
     announcement: Announcement
 
     @property
+    def counts(self) -> TableCounts:
+        return self.announcement.tables[self.table_files.table].counts
+
+    @property
     def table_files(self) -> TableFiles:
-        return self.announcement.all_table_files[0]
+        return self.announcement.files[0]
 
     @property
     def files(self) -> tuple[DataFile, ...]:
@@ -130,8 +150,7 @@ class Written:
 
     def with_share(self, **changes: Any) -> Written:
         """Return the same slice, announced otherwise."""
-        table_files = replace(self.table_files, **changes)
-        return replace(self, announcement=replace(self.announcement, all_table_files=(table_files,)))
+        return replace(self, announcement=with_files(self.announcement, replace(self.table_files, **changes)))
 
     def with_files(self, *files: DataFile) -> Written:
         """Return the same slice, with other files announced in the place of its own."""

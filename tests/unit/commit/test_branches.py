@@ -21,7 +21,7 @@ def test_missing_branch_starts_from_main_head_and_its_ledger(lake: Lake, write: 
     append_foreign(lake, 1)
     write((0, 0, 5)).land()
     written = write((0, 3, 9), plan_id="plan-2", branch="audit")
-    assert written.table_files.counts.rows == 4
+    assert written.counts.rows == 4
     written.land()
     assert lake.rows("audit") == [*expected((0, 9)), (99, 1)]
     assert lake.rows() == [*expected((0, 5)), (99, 1)]
@@ -39,10 +39,10 @@ def test_ledgers_of_branches_go_their_own_ways(lake: Lake, write: Write) -> None
     write((0, 0, 5)).land()
     write((0, 5, 9), plan_id="plan-2", branch="audit").land()
     on_main = write((0, 5, 7), plan_id="plan-3")
-    assert on_main.table_files.counts.rows == 2
+    assert on_main.counts.rows == 2
     on_main.land()
     again = write((0, 5, 12), plan_id="plan-4", branch="audit")
-    assert again.table_files.counts.rows == 3
+    assert again.counts.rows == 3
     again.land()
     assert lake.rows() == expected((0, 7))
     assert lake.rows("audit") == expected((0, 12))
@@ -127,7 +127,7 @@ def test_branch_of_main_with_its_anchor_inherits_the_ledger(lake: Lake, write: W
     append_foreign(lake, 1)
     make_branch(lake, "audit")
     written = write((0, 3, 9), plan_id="plan-2", branch="audit")
-    assert written.table_files.counts.rows == 4
+    assert written.counts.rows == 4
     written.land()
     assert lake.rows("audit") == [*expected((0, 9)), (99, 1)]
     assert held_by(lake, written, "audit") == ((0, 9),)
@@ -150,7 +150,7 @@ def test_branch_older_than_our_rows_in_main_inherits_nothing(lake: Lake, write: 
     make_branch(lake, "audit")
     write((0, 0, 5)).land()
     written = write((0, 0, 5), plan_id="plan-2", branch="audit")
-    assert written.table_files.counts.rows == 5
+    assert written.counts.rows == 5
     written.land()
     assert lake.rows("audit") == [*expected((0, 5)), (99, 1)]
 
@@ -171,7 +171,7 @@ def test_branch_with_its_own_ledger_keeps_it(lake: Lake, write: Write) -> None:
     write((0, 0, 5), branch="audit").land()
     write((0, 0, 9), plan_id="plan-2").land()
     written = write((0, 0, 7), plan_id="plan-3", branch="audit")
-    assert written.table_files.counts.rows == 2
+    assert written.counts.rows == 2
 
 
 def test_a_tag_in_the_place_of_the_branch_is_refused(lake: Lake, write: Write) -> None:

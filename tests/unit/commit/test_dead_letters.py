@@ -24,7 +24,7 @@ KEYS = {"floe.deadletter.table": OTHER_TABLE}
 
 def with_dead_letters(written: Written) -> Written:
     """Return the slice with its second table as that of the letters."""
-    table, dead_letters = written.announcement.all_table_files
+    table, dead_letters = written.announcement.files
     plan = replace(written.plan, config=KEYS, slices=(replace(written.plan.slices[0], tables=(TABLE,)),))
     ledger = ledger_of(written.lake.load(OTHER_TABLE), "main", plan)
     new_ranges = tuple((r, ledger.new_offsets(r, ROUTE)) for r, _ in dead_letters.new_ranges)
@@ -89,12 +89,10 @@ def test_dead_letters_of_catch_up_are_new_at_written_offsets(post: Post) -> None
     """Its ledger holds the offsets from the live slice: the slice tells that these are others."""
     post.land(post.write((0, 0, 5)))
     late = post.write((0, 0, 5), plan_id="plan-2", kind="catch-up")
-    table_files = late.announcement.all_table_files[1]
+    table_files = late.announcement.files[1]
     assert [new_offsets.spans for _, new_offsets in table_files.new_ranges] == [()]
-    files = write_slice(post.lake, (0, 0, 2), tables=(OTHER_TABLE,), kind="append").announcement.all_table_files[0]
-    late = replace(
-        late, announcement=make_announcement(late.plan, replace(table_files, files=files.files, counts=files.counts))
-    )
+    files = write_slice(post.lake, (0, 0, 2), tables=(OTHER_TABLE,), kind="append").announcement.files[0]
+    late = replace(late, announcement=make_announcement(late.plan, replace(table_files, files=files.files)))
     assert [committed.already for committed in post.land(late).committed] == [False]
     assert [committed.already for committed in post.land(late).committed] == [True]
     assert post.lake.rows(name=OTHER_TABLE) == sorted(expected((0, 5)) + expected((0, 2)))

@@ -58,7 +58,7 @@ def test_branch_of_an_empty_table_goes_on_and_main_stays_empty(lake: Lake, write
     lake.create()
     first = write((0, 0, 5), branch=AUDIT).land()
     written = write((0, 3, 9), plan_id="plan-2", branch=AUDIT)
-    assert written.table_files.counts.rows == 4
+    assert written.counts.rows == 4
     written.land()
     assert lake.rows(AUDIT) == expected((0, 9))
     head = of_branch(lake.load(), AUDIT)
@@ -126,7 +126,7 @@ def test_main_of_a_table_that_has_a_branch_begins_by_itself(lake: Lake, write: W
     lake.create()
     write((0, 0, 5), branch=AUDIT).land()
     written = write((0, 0, 3), plan_id="plan-2")
-    assert written.table_files.counts.rows == 3
+    assert written.counts.rows == 3
     written.land()
     assert lake.rows() == expected((0, 3))
     assert lake.rows(AUDIT) == expected((0, 5))

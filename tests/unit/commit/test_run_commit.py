@@ -28,7 +28,7 @@ from floe.tables.exceptions import (
 from tests.support.kafka.fake_broker import Broker
 from tests.support.keys import KEY
 from tests.support.tables.lake import CLUSTER, OTHER_TABLE, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake, expected
-from tests.support.tables.slices import Write, Written, make_announcement, write_share
+from tests.support.tables.slices import Write, Written, make_announcement, with_files, write_share
 from tests.support.tables.unfaithful import alter_loads, without_ledger
 
 Commit = Callable[..., tuple[Committer, Broker]]
@@ -346,10 +346,10 @@ def test_a_replays_slices_behind_one_that_did_not_land_wait(
     """A later slice on record would make the table take the earlier one for landed."""
     plan, announcements = replay
     second = announcements["plan-1/1"]
-    (table_files,) = second.all_table_files
+    (table_files,) = second.files
     (files,) = table_files.files
     gone = replace(files, files=(replace(files.files[0], file_path=f"{files.files[0].file_path}-gone"),))
-    void = replace(second, all_table_files=(replace(table_files, files=(gone,)),))
+    void = with_files(second, replace(table_files, files=(gone,)))
     committer, _ = commit(plan, announcements | {"plan-1/1": void})
     with pytest.raises(AnnouncementVoid):
         committer.commit([])

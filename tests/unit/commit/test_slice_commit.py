@@ -12,7 +12,7 @@ from floe.model.positions import PartitionBacklog
 from floe.tables.exceptions import AnnouncementVoid, SliceStale, TableNotCommitted, TableRefused
 from tests.support.tables.lake import OTHER_TABLE, ROUTE, TABLE, TOPIC, expected
 from tests.support.tables.landing import BOTH, Landing
-from tests.support.tables.slices import Written
+from tests.support.tables.slices import Written, with_files, with_refused
 
 OWED = {TOPIC: ROUTE}
 
@@ -49,11 +49,7 @@ def test_a_table_whose_ledger_was_spoilt_owes(landing: Landing) -> None:
 
 def test_table_not_written_for_has_backlog_without_being_loaded(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
-    announcement = replace(
-        written.announcement,
-        all_table_files=written.announcement.all_table_files[:1],
-        refused={OTHER_TABLE: "it was dropped"},
-    )
+    announcement = with_refused(written.announcement, "it was dropped", OTHER_TABLE)
     outcome = landing.land(replace(written, announcement=announcement))
     assert outcome.end.behind == {OTHER_TABLE: OWED}
     assert outcome.behind == {OTHER_TABLE: "it was dropped"}
@@ -72,10 +68,7 @@ def test_every_table_refusing_fails_slice_without_backlog(landing: Landing) -> N
 
 def test_no_table_written_for_fails_slice_with_the_reasons(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
-    refused = dict.fromkeys(BOTH, "it was dropped")
-    outcome = landing.land(
-        replace(written, announcement=replace(written.announcement, all_table_files=(), refused=refused))
-    )
+    outcome = landing.land(replace(written, announcement=with_refused(written.announcement, "it was dropped", *BOTH)))
     assert outcome.end is None
     ((error),) = outcome.errors
     assert str(error) == "it was dropped; it was dropped"
@@ -85,11 +78,9 @@ def test_all_refusing_except_one_behind_anyway_fails_slice(landing: Landing) -> 
     backlogs = {OTHER_TABLE: PartitionBacklog(2, ROUTE)}
     written = landing.write((0, 5, 9), backlogs=backlogs)
     assert [
-        table_files.new_ranges
-        for table_files in written.announcement.all_table_files
-        if table_files.table == OTHER_TABLE
+        table_files.new_ranges for table_files in written.announcement.files if table_files.table == OTHER_TABLE
     ] == [()]
-    announcement = replace(written.announcement, all_table_files=written.announcement.all_table_files[:1])
+    announcement = with_files(written.announcement, written.announcement.files[0])
     landing.lake.replace(TABLE)
     outcome = landing.land(replace(written, announcement=announcement))
     assert outcome.end is None
@@ -98,7 +89,7 @@ def test_all_refusing_except_one_behind_anyway_fails_slice(landing: Landing) -> 
 
 def test_a_slice_without_rows_has_ended_without_a_snapshot(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
-    outcome = landing.land(replace(written, announcement=replace(written.announcement, all_table_files=())))
+    outcome = landing.land(replace(written, announcement=with_files(written.announcement)))
     end = outcome.end
     assert end is not None
     assert (end.behind, end.has_snapshot) == ({}, False)
@@ -127,10 +118,10 @@ def test_a_stale_table_fails_the_slice_and_owes_nothing(landing: Landing) -> Non
 
 def test_a_void_announcement_fails_the_slice_and_owes_nothing(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
-    first, second = written.announcement.all_table_files
+    first, second = written.announcement.files
     spec = second.files[0]
     gone = replace(second, files=(replace(spec, files=(replace(spec.files[0], file_path="/elsewhere/x"),)),))
-    outcome = landing.land(replace(written, announcement=replace(written.announcement, all_table_files=(first, gone))))
+    outcome = landing.land(replace(written, announcement=with_files(written.announcement, first, gone)))
     assert outcome.end is None
     assert [type(error) for error in outcome.errors] == [AnnouncementVoid]
 

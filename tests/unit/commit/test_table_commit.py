@@ -72,7 +72,7 @@ def test_a_range_read_again_lands_only_what_the_table_lacks(lake: Lake, write: W
     lake.create()
     write((0, 0, 5)).land()
     again = write((0, 0, 8), plan_id="plan-2")
-    assert again.table_files.counts.rows == 3
+    assert again.counts.rows == 3
     assert not again.land().already
     assert lake.rows() == expected((0, 8))
     assert held(lake, again) == Intervals(((0, 8),))

@@ -8,7 +8,7 @@ import pytest
 
 from floe.control import announcement as module
 from floe.control import headers as h
-from floe.control.announcement import Announcement, TableFiles, encode_announcement
+from floe.control.announcement import Announcement, TableAnnouncement, TableFiles, encode_announcement
 from floe.control.spec_files import SpecFiles
 from floe.control.wire.codec import decode
 from floe.control.wire.events import PartitionFieldType, PartitionType
@@ -96,20 +96,22 @@ def test_an_announcement_without_any_file_counts_and_has_books() -> None:
     assert len(messages) == 1
     found = find(messages)
     assert found is not None
-    assert found.all_table_files == ()
-    assert found.tables == {"rpc.pizzas": TableCounts()}
+    assert found.files == []
+    assert found.tables == {"rpc.pizzas": TableAnnouncement(TableCounts())}
 
 
 def test_table_without_files_beside_one_with_files_has_no_share() -> None:
     found = find(announced(make(make_share(), idle=["rpc.idle"])), "rpc.pizzas", "rpc.idle")
     assert found is not None
-    assert [s.table for s in found.all_table_files] == ["rpc.pizzas"]
+    assert [s.table for s in found.files] == ["rpc.pizzas"]
     assert set(found.tables) == {"rpc.pizzas", "rpc.idle"}
 
 
 def test_refusing_table_is_announced_with_reason_loss_with_range() -> None:
     lost = (OffsetRange("pizzas", "T1", 0, 3, 10),)
-    announcement = replace(make(make_share(), idle=["rpc.gone"]), refused={"rpc.gone": "it was dropped"}, lost=lost)
+    made = make(make_share(), idle=["rpc.gone"])
+    gone = replace(made.tables["rpc.gone"], refused="it was dropped")
+    announcement = replace(made, tables={**made.tables, "rpc.gone": gone}, lost=lost)
     found = find(announced(announcement), "rpc.pizzas", "rpc.gone")
     assert found is not None
     assert found.refused == {"rpc.gone": "it was dropped"}
@@ -138,13 +140,12 @@ def test_dead_letters_are_read_back_and_foreign_ones_ignored(reasons: Callable[.
 
 
 def test_a_table_that_is_replaced_has_a_share_without_files_too() -> None:
-    empty = make_share(SpecFiles(0, PartitionType(), ()))
-    table_files = replace(empty, counts=TableCounts())
+    table_files = make_share(SpecFiles(0, PartitionType(), ()))
     plan = make_plan()
     plan = replace(plan, slices=(replace(plan.slices[0], kind=SliceKind.REPLACE),))
     found = find_announcement(plan, plan.slices[0], announced(replace(make(table_files), kind="replace")), None)
     assert found is not None
-    assert found.all_table_files == (table_files,)
+    assert found.files == [table_files]
     assert find(announced(make(table_files))) is None
 
 
@@ -156,7 +157,7 @@ def test_a_table_that_owes_a_partition_has_no_net_of_it() -> None:
     table_files = replace(make_share(), new_ranges=NETS[:1])
     (found,) = (find_announcement(plan, plan.slices[0], announced(make(table_files)), None),)
     assert found is not None
-    assert found.all_table_files[0].new_ranges == NETS[:1]
+    assert found.files[0].new_ranges == NETS[:1]
     both = replace(table_files, new_ranges=(NETS[0], (RANGES[1], Intervals(((1, 2),)))))
     assert find_announcement(plan, plan.slices[0], announced(make(both)), None) is None
 
@@ -196,10 +197,10 @@ def test_large_announcement_is_split_into_small_parts(monkeypatch: pytest.Monkey
     assert all(len(r.value) <= largest for r in records) or largest == 1
     found = find(sent(records))
     assert found is not None
-    assert [f for spec in found.all_table_files[0].files for f in spec.files] == [
+    assert [f for spec in found.files[0].files for f in spec.files] == [
         f for spec in table_files.files for f in spec.files
     ]
-    assert {spec.spec_id: spec.partition_type for spec in found.all_table_files[0].files} == {
+    assert {spec.spec_id: spec.partition_type for spec in found.files[0].files} == {
         0: PartitionType(),
         1: BY_SAUCE,
     }

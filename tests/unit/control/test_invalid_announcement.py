@@ -65,7 +65,7 @@ def test_incomplete_announcement_before_complete_one_is_ignored(monkeypatch: pyt
     whole = make(make_share(SpecFiles(0, PartitionType(), make_files(3, "second"))))
     found = find([broken[0], broken[-1], *announced(whole, 20)])
     assert found is not None
-    assert {f.file_path for spec in found.all_table_files[0].files for f in spec.files} == {
+    assert {f.file_path for spec in found.files[0].files for f in spec.files} == {
         f"/wh/second-{i}.parquet" for i in range(3)
     }
 
@@ -205,7 +205,7 @@ def test_garbage_in_a_header_of_the_end_does_not_count(name: str, value: str) ->
 def test_garbage_in_a_header_of_a_part_does_not_count(name: str, value: str) -> None:
     part, complete = announced(make(make_share()))
     found = find([with_header(part, name, value), complete])
-    assert found is None or (name == h.ROUTE and found.all_table_files[0].routes.keys() == {"pizzas"})
+    assert found is None or (name == h.ROUTE and found.files[0].routes.keys() == {"pizzas"})
 
 
 @pytest.mark.parametrize("name", [h.NEW_OFFSETS, h.ROUTE, h.SPEC_ID, h.SCHEMA_ID, h.PART, h.BRANCH])

@@ -53,7 +53,7 @@ def find(messages: Messages, key: PlanKey | None = PLAN_KEY) -> Announcement | N
 def name_of(found: Announcement | None) -> str:
     """Tell an announcement by its files."""
     assert found is not None
-    return found.all_table_files[0].files[0].files[0].file_path.split("/")[-1].split("-")[0]
+    return found.files[0].files[0].files[0].file_path.split("/")[-1].split("-")[0]
 
 
 def test_signed_announcement_is_read_and_otherwise_as_before(parts: Messages) -> None:

@@ -90,7 +90,7 @@ def test_rolled_back_rows_of_older_topic_are_no_backlog(
     plan = draft(rolled_back=REPLAY)
     assert plan.positions == (position(60, topic_id="T0"),)
     assert opened(plan)
-    assert write((0, 40, 50), plan_id="plan-2").table_files.counts.rows == 10
+    assert write((0, 40, 50), plan_id="plan-2").counts.rows == 10
 
 
 def test_table_rolled_back_further_meanwhile_is_checked_again(
@@ -186,7 +186,7 @@ def test_offsets_reused_by_shortened_log_are_new_again(
     plan = draft(reset_topics=frozenset({TOPIC}), recover=recovered)
     assert plan.positions == (position(40, since=40),)
     opened(plan)
-    assert write((0, 40, 60), plan_id="plan-2", since=40).table_files.counts.rows == 20
+    assert write((0, 40, 60), plan_id="plan-2", since=40).counts.rows == 20
 
 
 def test_reset_topic_leaves_the_ledger_of_the_old_one(

@@ -67,7 +67,7 @@ def raise_events(
 
 def events_of(connector: Connector, plan: Plan, report: CommitReport) -> Iterator[dict[str, Any]]:
     """Yield the events of a run as JSON: the URI of the table, and what Airflow calls extra."""
-    announced = {id(files): one for one in report.announcements for files in one.all_table_files}
+    announced = {id(files): one for one in report.announcements for files in one.files}
     for committed in report.committed:
         files = committed.table_files
         uri = table_uri(connector.catalog.name, files.table)
@@ -88,7 +88,7 @@ def _extra(connector: Connector, plan: Plan, committed: TableCommit, announcemen
         "snapshot_id": str(committed.snapshot_id),  # more than JavaScript's numbers can represent
         "commit_id": str(plan.commit_id),
         "kind": announcement.kind,
-        "rows": files.counts.rows,
+        "rows": committed.counts.rows,
         "files": files.file_count,
         "ranges": ranges[:MAX_RANGES],
         "more_ranges": max(len(ranges) - MAX_RANGES, 0),

@@ -40,7 +40,7 @@ class Lineage(NamedTuple):
             name = _table(connector.catalog.name, files.table)
             before = tables.get(name, Added(0, 0, 0))
             size = sum(file.file_size_in_bytes for spec in files.files for file in spec.files)
-            tables[name] = Added(before.rows + files.counts.rows, before.files + files.file_count, before.size + size)
+            tables[name] = Added(before.rows + done.counts.rows, before.files + files.file_count, before.size + size)
         return cls(tuple((f"kafka://{broker}", topic) for topic in topics), tables)
 
     def to_openlineage(self) -> Any:

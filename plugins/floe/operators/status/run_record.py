@@ -54,6 +54,6 @@ def _commits(plan: Plan, report: CommitReport, status: ConnectorStatus) -> Mappi
             continue
         files = done.table_files
         found[files.table] = CommitStatus(
-            done.snapshot_id, status.at, kind, slice_id, files.counts.rows, files.file_count, files.counts.to_json()
+            done.snapshot_id, status.at, kind, slice_id, done.counts.rows, files.file_count, done.counts.to_json()
         )
     return found

@@ -51,7 +51,7 @@ def count_commit(connector: str, report: CommitReport, reasons: Mapping[str, int
         if done.already or files.table == dead_letters:
             continue
         data_files = [file for spec in files.files for file in spec.files]
-        counts["rows"] += files.counts.rows
+        counts["rows"] += done.counts.rows
         counts["files"] += len(data_files)
         counts["bytes"] += sum(file.file_size_in_bytes for file in data_files)
     counts["commits"] += 0 if report.done else 1

@@ -15,7 +15,7 @@ from floe.commit.run_commit import CommitReport
 from floe.commit.table_commit import TableCommit
 from floe.config import Connector, parse_connector
 from floe.config.names import table_uri
-from floe.control.announcement import Announcement, TableFiles
+from floe.control.announcement import Announcement, TableAnnouncement, TableFiles
 from floe.control.wire.events import TableReference, TopicPartitionOffset
 from floe.model.accounting import TableCounts
 from floe.model.intervals import Intervals
@@ -46,14 +46,16 @@ def files_of(table: str, branch: str = "main", ranges: int = 1) -> TableFiles:
     namespace, name = table.split(".")
     new = tuple((OffsetRange("t", "id", p, 0, 9), Intervals(((0, 4), (6, 9)))) for p in range(ranges))
     reference = TableReference("demo", (namespace,), name, None)
-    return TableFiles(reference, branch, 0, new, {}, (), TableCounts(7, 7))
+    return TableFiles(reference, branch, 0, new, {}, ())
 
 
 def report_of(*commits: tuple[TableFiles, int | None]) -> CommitReport:
     assigned = (TopicPartitionOffset("t", 0, 9, NOW),)
-    files = tuple(one for one, _ in commits)
-    announcement = Announcement("p/0", uuid.uuid4(), "live", (), files, {}, (), assigned)
-    return CommitReport(False, tuple(TableCommit(one, snapshot, False) for one, snapshot in commits), (announcement,))
+    counts = TableCounts(7, 7)
+    tables = {str(i): TableAnnouncement(counts, one) for i, (one, _) in enumerate(commits)}
+    announcement = Announcement("p/0", uuid.uuid4(), "live", (), tables, (), assigned)
+    committed = tuple(TableCommit(one, counts, snapshot, False) for one, snapshot in commits)
+    return CommitReport(False, committed, (announcement,))
 
 
 def events_of(report: CommitReport, one: Connector | None = None) -> list[dict[str, Any]]:
@@ -98,7 +100,7 @@ def test_table_with_too_long_a_name_has_no_asset() -> None:
     assert uris(one) == ["iceberg://demo/rpc/a"]
     namespace, _, name = long.rpartition(".")
     reference = TableReference("demo", (namespace,), name, None)
-    files = TableFiles(reference, "main", 0, (), {}, (), TableCounts(1, 1))
+    files = TableFiles(reference, "main", 0, (), {}, ())
     assert events_of(report_of((files, 1)), one) == []
 
 

@@ -21,7 +21,7 @@ def done(table: str, snapshot_id: int | None) -> Any:
     files = [SimpleNamespace(files=[SimpleNamespace(file_size_in_bytes=10)] * 2)]
     counts = SimpleNamespace(rows=3)
     return SimpleNamespace(
-        table_files=SimpleNamespace(table=table, files=files, file_count=2, counts=counts), snapshot_id=snapshot_id
+        table_files=SimpleNamespace(table=table, files=files, file_count=2), counts=counts, snapshot_id=snapshot_id
     )
 
 

@@ -21,8 +21,9 @@ PLAN: Any = SimpleNamespace(slices=[SimpleNamespace(kind=SliceKind.LIVE)], slice
 
 
 def report(*snapshot_ids: int | None) -> Any:
-    files = SimpleNamespace(table="db.t", counts=TableCounts(7, 7), file_count=2)
-    return SimpleNamespace(committed=[SimpleNamespace(table_files=files, snapshot_id=one) for one in snapshot_ids])
+    files, counts = SimpleNamespace(table="db.t", file_count=2), TableCounts(7, 7)
+    commits = [SimpleNamespace(table_files=files, counts=counts, snapshot_id=one) for one in snapshot_ids]
+    return SimpleNamespace(committed=commits)
 
 
 def present(lag: int = 0) -> Any:

@@ -26,7 +26,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
 def table_commit(table: str, rows: int, *sizes: int, already: bool = False) -> Any:
     files = [SimpleNamespace(files=[SimpleNamespace(file_size_in_bytes=size) for size in sizes])]
     return SimpleNamespace(
-        table_files=SimpleNamespace(table=table, files=files, counts=SimpleNamespace(rows=rows)), already=already
+        table_files=SimpleNamespace(table=table, files=files), counts=SimpleNamespace(rows=rows), already=already
     )
 
 
