@@ -11,63 +11,64 @@ from typing import Any
 
 import pytest
 from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH
-from pyiceberg.table.update import AssertTableUUID, RemovePropertiesUpdate
 
 from floe.catalogs import clock
 from floe.catalogs.clock import now_ms
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.maintenance import jobs
 from floe.maintenance.exceptions import MaintenanceDeferred
-from floe.maintenance.job import Job, Policy, Report
+from floe.maintenance.job import Counts, Effect, MaintenanceJob, Policy, Report
 from floe.maintenance.jobs import JOBS, run_job
 from floe.model.ledger_codec import ledger_names, read_properties
 from floe.tables import expiry, retry
+from floe.tables.change import Change, expire
+from floe.tables.expiry import Expired
 from floe.tables.history import GROUP, branch_history, snapshot_property
+from floe.tables.snapshot_commit import commit_change
 from floe.tables.table_state import TableState, TableStates
 from tests.support.tables.foreign_changes import append_foreign
 from tests.support.tables.lake import CLUSTER, TABLE
 from tests.support.tables.old_snapshots import AGE, DAY, THEIRS, AgingLake
 from tests.support.tables.wire import Wire, fails_first, once
 
-SCRATCH = "scratch."
+SCRATCH = "scratch.are-dropped"
 
 
-class RemoveScratch:
-    """A job that is registered by one line: it takes properties away that begin with ``scratch.``."""
+class DropScratchTags:
+    """A job that is registered by one line: it drops tags whose names begin with ``scratch``."""
 
-    name = "remove-scratch"
+    name = "drop-scratch-tags"
 
     def due(self, state: TableState, policy: Policy, now_ms: int) -> list[str] | None:
-        return sorted(key for key in policy.properties if key.startswith(SCRATCH)) or None
+        refs = state.required().metadata.refs
+        return sorted(name for name in refs if SCRATCH in policy.properties and name.startswith("scratch")) or None
 
-    def run(self, state: TableState, work: list[str], *, dry_run: bool) -> Report:
-        table = state.required().catalog.load_table(state.required().name())
-        there = [key for key in work if key in table.properties]
-        before = after = {"properties": len(table.properties)}
-        if there and not dry_run:
-            updates = (RemovePropertiesUpdate(removals=there),)
-            requirements = (AssertTableUUID(uuid=table.metadata.table_uuid),)
-            done = table.catalog.commit_table(table, requirements, updates)
-            after = {"properties": len(done.metadata.properties)}
-        elif dry_run:
-            after = {"properties": before["properties"] - len(there)}
-        return Report(self.name, state.name, dry_run, before, after, {"properties": len(there)})
+    def change(self, state: TableState, work: list[str]) -> Change:
+        return expire(state.branch, Expired(refs=tuple(work)))
+
+    def counts(self, metadata: TableMetadata) -> Counts:
+        return {"tags": len(metadata.refs)}
+
+    def effect(self, work: list[str]) -> Effect:
+        return Effect({"tags": len(work)})
 
 
-ALL: dict[str, Job[Any]] = {
+ALL: dict[str, MaintenanceJob[Any]] = {
     **JOBS,
-    "remove-scratch": RemoveScratch(),
+    "drop-scratch-tags": DropScratchTags(),
 }
 
 
 def much_to_do(aging: AgingLake) -> None:
     """Make a table on which every job has something to do, and much that must stay."""
-    aging.create(properties={**AGE, f"{SCRATCH}a": "1", f"{SCRATCH}b": "2"})
+    aging.create(properties={**AGE, SCRATCH: "true"})
     aging.commit(0, group=THEIRS, partition=1)
     made = aging.commit(0, 1, 2, 3)
     aging.set_ref("keep", made[0])
     aging.set_ref("audit", made[1], "branch")
+    aging.set_ref("scratch-1", made[0])
     append_foreign(aging, 0)
     aging.make_older(20)
 
@@ -114,7 +115,8 @@ def all_rows(aging: AgingLake) -> dict[str, list[tuple[int, int]]]:
 def needed(aging: AgingLake) -> dict[str, int]:
     """Return the snapshots that nothing may take out: heads, where ledgers stand, the newest of each connector."""
     metadata = aging.load().metadata
-    found = {f"ref {name}": ref.snapshot_id for name, ref in metadata.refs.items()}
+    refs = {name: ref for name, ref in metadata.refs.items() if not name.startswith("scratch")}
+    found = {f"ref {name}": ref.snapshot_id for name, ref in refs.items()}
     for name in ledger_names(metadata.properties):
         ledger = read_properties(name, metadata.properties)
         assert ledger is not None and ledger.anchor is not None
@@ -170,14 +172,22 @@ def test_dry_run_changes_nothing_and_says_what_would_be(name: str, aging: AgingL
 @every_job
 def test_job_run_twice_does_it_once(name: str, aging: AgingLake) -> None:
     much_to_do(aging)
-    job, state = ALL[name], states(aging).one(TABLE)
-    work = job.due(state, Policy.of(state), now_ms())
-    assert job.run(state, work, dry_run=False)
+    assert carry_out(aging, name)
     after = metadata_of(aging)
-    again = job.run(state, work, dry_run=False)
-    assert not again and adds_up(again)
     assert carry_out(aging, name) is None
     assert metadata_of(aging) == after
+
+
+@every_job
+def test_change_of_a_table_that_was_committed_to_is_a_conflict(name: str, aging: AgingLake) -> None:
+    much_to_do(aging)
+    job, state = ALL[name], states(aging).one(TABLE)
+    work = job.due(state, Policy.of(state), now_ms())
+    append_foreign(aging, 1)
+    before = metadata_of(aging)
+    with pytest.raises(CommitFailedException):
+        commit_change(state.required(), job.change(state, work))
+    assert metadata_of(aging) == before
 
 
 @every_job

@@ -36,16 +36,18 @@ class SentCommit:
     @classmethod
     def of(
         cls,
-        branch: str,
-        snapshot_id: int,
+        branch: str | None,
+        snapshot_id: int | None,
         properties: Mapping[str, str],
         removed: Collection[str],
         updates: Collection[TableUpdate],
+        expired: Collection[int] = (),
     ) -> "SentCommit":
         """Read what is sent. ``updates``: of the snapshot, which names its summary."""
         added = (update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate))
         summary = next((one.summary for one in added if one.snapshot_id == snapshot_id), None)
-        return cls(branch, snapshot_id, properties, removed, {} if summary is None else summary.additional_properties)
+        said = {} if summary is None else summary.additional_properties
+        return cls(branch, snapshot_id, properties, removed, said, expired)
 
     def lost_in(self, metadata: TableMetadata) -> Iterator[str]:
         """Yield what a table does not have as it was sent, in words."""

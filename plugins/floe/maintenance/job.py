@@ -2,8 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from types import MappingProxyType
+from typing import NamedTuple, Protocol, TypeVar
 
+from pyiceberg.table.metadata import TableMetadata
+
+from floe.tables.change import Change
 from floe.tables.table_state import TableState
 
 Counts = Mapping[str, int]
@@ -52,14 +56,21 @@ class Report:
         return f"table {self.table}: {self.job} {did} {what}" + (f", added {new}" if new else "") + f"; left: {left}"
 
 
+class Effect(NamedTuple):
+    """How many, by what is counted, are removed and added."""
+
+    removed: Counts
+    added: Counts = MappingProxyType({})
+
+
 WorkT = TypeVar("WorkT")
 
 
-class Job(Protocol[WorkT]):
+class MaintenanceJob(Protocol[WorkT]):
     """One kind of maintenance. It never changes rows, and takes nothing that floe or another program still needs.
 
-    A job is a new module of this package and one line in ``jobs.JOBS``; ``tests/contracts/test_maintenance_jobs.py`` is its
-    suite.
+    A job says what is due, and which change does it; ``jobs.run_job`` commits, retries and reports. A job is a new module of
+    this package and one line in ``jobs.JOBS``; ``tests/contracts/test_maintenance_jobs.py`` is its suite.
     """
 
     name: str
@@ -68,13 +79,20 @@ class Job(Protocol[WorkT]):
         """Return what is to be done to a table by now, in epoch ms; None for nothing. It reads metadata only."""
         ...
 
-    def run(self, state: TableState, work: WorkT, *, dry_run: bool) -> Report:
-        """Do what was due, as far as it still is, in one catalog commit; on a dry run only say what that would be.
+    def change(self, state: TableState, work: WorkT) -> Change:
+        """Return what does the work, in one catalog commit to the table as it was loaded.
 
-        The table is loaded again first, so that repeating is harmless. Raises CommitFailedException when another program
-        committed meanwhile, TableRefused, and what the catalog and the store raise, which ``jobs.run_job`` puts into floe's
-        errors.
+        Asked again, of the table as it is then, when another program committed meanwhile. Raises TableRefused, and what the
+        store raises.
         """
+        ...
+
+    def counts(self, metadata: TableMetadata) -> Counts:
+        """Count what the job changes the number of."""
+        ...
+
+    def effect(self, work: WorkT) -> Effect:
+        """Return how many of what is counted the work adds and removes."""
         ...
 
 

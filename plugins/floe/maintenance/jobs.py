@@ -9,20 +9,23 @@ from pyiceberg.exceptions import CommitFailedException
 
 from floe.maintenance.exceptions import MaintenanceDeferred
 from floe.maintenance.expire import ExpireSnapshots
-from floe.maintenance.job import Job, Policy, Report
+from floe.maintenance.job import Counts, MaintenanceJob, Policy, Report
 from floe.tables.retry import retry_conflicts
+from floe.tables.snapshot_commit import commit_change
 from floe.tables.table_state import TableStates
 
 log = logging.getLogger(__name__)
 
-JOBS: Mapping[str, Job[Any]] = MappingProxyType({job.name: job for job in (ExpireSnapshots(),)})
+JOBS: Mapping[str, MaintenanceJob[Any]] = MappingProxyType({job.name: job for job in (ExpireSnapshots(),)})
 """Every job by its name."""
 
 MAX_CONFLICTS = 10
 """Commits of others in a row that a job gives way to."""
 
 
-def run_job(job: Job[Any], states: TableStates, name: str, now_ms: int, *, dry_run: bool = False) -> Report | None:
+def run_job(
+    job: MaintenanceJob[Any], states: TableStates, name: str, now_ms: int, *, dry_run: bool = False
+) -> Report | None:
     """Carry out a job on one table until nothing is due, and return what it did; None for nothing.
 
     It may run beside commits: one made meanwhile takes precedence. ``now_ms``: the time that ages are counted to, in
@@ -44,13 +47,20 @@ def run_job(job: Job[Any], states: TableStates, name: str, now_ms: int, *, dry_r
     return done
 
 
-def _round(job: Job[Any], states: TableStates, name: str, now_ms: int, dry_run: bool) -> Report | None:
-    """Do what is due now. Raises CommitFailedException after a conflict."""
+def _round(job: MaintenanceJob[Any], states: TableStates, name: str, now_ms: int, dry_run: bool) -> Report | None:
+    """Do what is due now, in one catalog commit. Raises CommitFailedException after a conflict."""
     state = states.one(name)
     if state.table is None:
         return None
     work = job.due(state, Policy.of(state), now_ms)
     if work is None:
         return None
-    with states.client.errors(f"commit to table {name!r}", committing=not dry_run):
-        return job.run(state, work, dry_run=dry_run)
+    before, effect = job.counts(state.table.metadata), job.effect(work)
+    if dry_run:
+        after: Counts = {
+            what: before[what] + effect.added.get(what, 0) - effect.removed.get(what, 0) for what in before
+        }
+    else:
+        with states.client.committing(name):
+            after = job.counts(commit_change(state.table, job.change(state, work)))
+    return Report(job.name, name, dry_run, before, after, effect.removed, effect.added)

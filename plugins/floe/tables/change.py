@@ -1,4 +1,4 @@
-"""What one snapshot does to a branch, before anything of it is written."""
+"""What one commit does to a table, before anything of it is written."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +9,9 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
 from floe.tables.exceptions import TableRefused
+from floe.tables.expiry import Expired
+
+NOTHING = Expired()
 
 
 class SpecFile(NamedTuple):
@@ -20,16 +23,18 @@ class SpecFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """The data files that a snapshot adds to a branch, and those that it removes from it.
+    """The data files that a snapshot adds to a branch and removes from it, or what expires without a snapshot.
 
-    ``summary``: properties of the snapshot's summary beside the counts.
+    ``operation``: None where no snapshot is made. ``summary``: properties of the snapshot's summary beside the counts.
+    ``expired``: of a commit without a snapshot; one with a snapshot takes out what is due then.
     """
 
     branch: str
-    operation: Operation
+    operation: Operation | None
     added: Sequence[SpecFile] = ()
     removed: Sequence[DataFile] = ()
     summary: Mapping[str, str] = field(default_factory=dict)
+    expired: Expired = NOTHING
 
 
 def append_files(table: Table, branch: str, summary: Mapping[str, str], files: Sequence[SpecFile]) -> Change:
@@ -47,6 +52,11 @@ def replace_files(
     """
     _check_known_specs(table, files)
     return Change(branch, Operation.OVERWRITE, files, removed, summary)
+
+
+def expire(branch: str, expired: Expired) -> Change:
+    """Return the expiry of snapshots, branches and tags, which makes no snapshot."""
+    return Change(branch, None, expired=expired)
 
 
 def _check_known_specs(table: Table, files: Sequence[SpecFile]) -> None:

@@ -5,21 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyiceberg.table import Table
-from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import (
     AddSnapshotUpdate,
     AssertRefSnapshotId,
-    RemovePropertiesUpdate,
     RemoveSnapshotRefUpdate,
     RemoveSnapshotsUpdate,
-    SetPropertiesUpdate,
     TableRequirement,
     TableUpdate,
 )
 
-from floe.catalogs.commit_check import SentCommit
 from floe.model.ledger import Ledger
-from floe.tables.catalog_commit import send
 from floe.tables.expiry import Expired, Expiry
 from floe.tables.history import LINKS
 
@@ -38,30 +33,19 @@ class Changes:
 
 def expiring(table: Table, branch: str, updates: Iterable[TableUpdate], ledger_name: str, ledger: Ledger) -> Changes:
     """Return what a commit of a snapshot to ``branch`` is to take out of a table."""
-    metadata, name = table.metadata, ".".join(table.name())
     added = next(update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate))
-    expired = Expiry(name, metadata, branch, added, ledger_name, ledger).due()
-    return _changes(name, metadata, expired, branch) if expired else Changes()
+    expired = Expiry(".".join(table.name()), table.metadata, branch, added, ledger_name, ledger).due()
+    return taking_out(table, expired, branch)
 
 
-def send_expiry(table: Table, expired: Expired) -> TableMetadata:
-    """Take out what expires in a catalog commit of its own, and return the table's metadata after it.
+def taking_out(table: Table, expired: Expired, moving: str | None = None) -> Changes:
+    """Return what takes out the expired. Any other ref that moved meanwhile is a conflict.
 
-    Any ref that moved meanwhile is a conflict. Raises what :func:`floe.tables.catalog_commit.send` raises.
+    ``moving``: the branch that the commit requires to be where it is anyway.
     """
-    metadata = table.metadata
-    changes = _changes(".".join(table.name()), metadata, expired)
-    updates = list(changes.updates)
-    if changes.properties:
-        updates.append(SetPropertiesUpdate(updates=dict(changes.properties)))
-    if changes.removals:
-        updates.append(RemovePropertiesUpdate(removals=list(changes.removals)))
-    sent = SentCommit(None, None, changes.properties, changes.removals, expired=expired.snapshots)
-    return send(table, changes.requirements, updates, sent)
-
-
-def _changes(name: str, metadata: TableMetadata, expired: Expired, moving: str | None = None) -> Changes:
-    """Return what takes out the expired; ``moving``: the branch that the commit requires to be where it is anyway."""
+    if not expired:
+        return Changes()
+    metadata, name = table.metadata, ".".join(table.name())
     log.info("table %s: %s snapshots expire", name, len(expired.snapshots))
     if expired.refs:
         log.warning("table %s: branches and tags are past their age and go: %s", name, ", ".join(expired.refs))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.update import RemovePropertiesUpdate, SetPropertiesUpdate, TableUpdate
 
@@ -21,8 +22,8 @@ from floe.model.ledger_codec import stale_properties, write_properties
 from floe.tables.catalog_commit import send
 from floe.tables.change import Change, SpecFile, append_files
 from floe.tables.exceptions import TableRefused
-from floe.tables.expiry_updates import expiring
-from floe.tables.new_snapshot import NewSnapshot
+from floe.tables.expiry_updates import Changes, expiring, taking_out
+from floe.tables.new_snapshot import NewSnapshot, PreparedUpdates
 
 COMES_AGAIN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, NotImplementedError)
 """What values raise that cannot be read or written, Arrow's errors among them; those of stores are OSErrors."""
@@ -67,14 +68,51 @@ def commit_snapshot(
     properties = write_properties(ledger_name, ledger, provider_of(table).max_property_length)
     with _prepared(table):
         updates, requirements = snapshot.prepare()
-        changes = expiring(table, branch, updates, ledger_name, ledger)
-    extra: list[TableUpdate] = [SetPropertiesUpdate(updates={**properties, **changes.properties})]
-    removals = [*stale_properties(ledger_name, metadata.properties, properties), *changes.removals]
-    if removals:
-        extra.append(RemovePropertiesUpdate(removals=removals))
-    sent = SentCommit.of(branch, snapshot.snapshot_id, {**properties, **changes.properties}, removals, updates)
-    send(table, (*requirements, *changes.requirements), (*updates, *extra, *changes.updates), sent)
+        expiry = expiring(table, branch, updates, ledger_name, ledger)
+    stale = stale_properties(ledger_name, metadata.properties, properties)
+    ledger_changes = Changes(properties=properties, removals=stale)
+    _send(table, (updates, requirements), (ledger_changes, expiry), branch, snapshot.snapshot_id)
     return snapshot.snapshot_id
+
+
+def commit_change(table: Table, change: Change) -> TableMetadata:
+    """Send a change that no ledger goes with in one catalog commit; return the table's metadata after it.
+
+    Raises CommitAltered if the catalog does not keep what was sent, and what the catalog raises.
+    """
+    if change.operation is None:
+        return _send(table, ((), ()), (taking_out(table, change.expired),), expired=change.expired.snapshots)
+    snapshot = NewSnapshot(table, change)
+    with _prepared(table):
+        prepared = snapshot.prepare()
+    return _send(table, prepared, (), change.branch, snapshot.snapshot_id)
+
+
+def _send(
+    table: Table,
+    prepared: PreparedUpdates,
+    changes: Sequence[Changes],
+    branch: str | None = None,
+    snapshot_id: int | None = None,
+    expired: Sequence[int] = (),
+) -> TableMetadata:
+    """Send what was prepared for a snapshot, none where it is empty, and what goes with it.
+
+    ``expired``: snapshots that must be gone, or the commit was for nothing.
+    """
+    updates, requirements = prepared
+    properties = {name: value for one in changes for name, value in one.properties.items()}
+    removals = [name for one in changes for name in one.removals]
+    of_properties: list[TableUpdate] = [SetPropertiesUpdate(updates=properties)] if properties else []
+    if removals:
+        of_properties.append(RemovePropertiesUpdate(removals=removals))
+    sent = SentCommit.of(branch, snapshot_id, properties, removals, updates, expired)
+    return send(
+        table,
+        (*requirements, *(required for one in changes for required in one.requirements)),
+        (*updates, *of_properties, *(update for one in changes for update in one.updates)),
+        sent,
+    )
 
 
 @contextmanager
@@ -95,6 +133,4 @@ def _prepared(table: Table) -> Iterator[None]:
 
 def append_nothing(table: Table, branch: str = MAIN_BRANCH) -> None:
     """Add an empty snapshot, such as a new branch's first, for rows to be replaced on it."""
-    snapshot = NewSnapshot(table, append_files(table, branch, {}, ()))
-    updates, requirements = snapshot.prepare()
-    send(table, requirements, updates, SentCommit.of(branch, snapshot.snapshot_id, {}, (), updates))
+    commit_change(table, append_files(table, branch, {}, ()))

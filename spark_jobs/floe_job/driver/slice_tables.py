@@ -79,7 +79,7 @@ class SliceTables:
             tables=tuple((name, connector.table(name)) for name in connector.tables),
             only=None if job.is_for_all_tables else frozenset(job.slice.tables),
             rejects_records=job.rejects_records,
-            reserved=connector.properties.get("floe.deadletter.table", "").strip().lower() or None,
+            reserved=(job.plan.dead_letters or "").lower() or None,
             closed=unknown_table_reason(connector) if self.are_all else None,
             redriven=job.slice.dead_letters if job.is_redrive else None,
             value_converter=connector.value_converter,

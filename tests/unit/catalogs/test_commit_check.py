@@ -11,9 +11,9 @@ from floe.catalogs.exceptions import CommitAltered
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
+from floe.tables.change import expire
 from floe.tables.expiry import Expired
-from floe.tables.expiry_updates import send_expiry
-from floe.tables.snapshot_commit import append, append_nothing
+from floe.tables.snapshot_commit import append, append_nothing, commit_change
 from tests.support.tables.lake import CLUSTER, LEDGER, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
 from tests.support.tables.slices import write_slice
 from tests.support.tables.unfaithful import (
@@ -160,7 +160,7 @@ def test_expiry_that_a_catalog_ignores_is_refused(lake: Lake) -> None:
     before, oldest = table.metadata, table.metadata.snapshots[0].snapshot_id
     alter_answers(table.catalog, lambda _: before)
     with pytest.raises(CommitAltered, match=f"snapshot {oldest} was to expire and is there. No row was touched"):
-        send_expiry(table, Expired((oldest,)))
+        commit_change(table, expire("main", Expired((oldest,))))
 
 
 def test_first_snapshot_of_a_branch_that_a_catalog_ignores_is_refused(lake: Lake) -> None:
