@@ -21,10 +21,9 @@ from stack.services.broker import Broker
 from stack.services.object_store import ObjectStore
 from stack.services.recorded_service import RecordedService
 from stack.services.schema_registry import SchemaRegistry
-from stack.settings import CONNECTORS, EMPTY, REPOSITORY, S3, STORE, Settings, require_free, require_room
+from stack.settings import CONNECTORS, EMPTY, S3, STORE, WORKER, Settings, require_free, require_room
 
 CATALOG = "demo"
-_WORKER = "FLOE_WORKER_CONFIG"
 _REST = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_CONNECTIONS": f"{CATALOG},kafka_default,spark_default"}
 """What connectors made by REST may be and name, unless the environment says it."""
 _OWNER_STOPS_WITHIN = 60.0
@@ -308,7 +307,7 @@ class Local:
             **{name: os.environ.get(name, "").strip() or value for name, value in _REST.items()},
             "SCHEMA_REGISTRY_URL": self.registry.confluent_url,
             CONNECTORS: str(self.connectors),
-            _WORKER: os.environ.get(_WORKER, "").strip() or str(REPOSITORY / "deploy" / "connect-worker.properties"),
+            WORKER: str(self.settings.worker),
         }
 
 

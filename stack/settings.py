@@ -1,4 +1,4 @@
-"""What differs between two stacks: ports and folders, each from one environment variable.
+"""What differs between two stacks: ports, folders and the worker file, each from one environment variable.
 
 A stack remembers those that it was started with, in its state folder: commands that are not given them use the same.
 """
@@ -24,6 +24,7 @@ JARS = "FLOE_JARS"
 DAGS = "FLOE_DAGS_FOLDER"
 PLUGINS = "FLOE_PLUGINS_FOLDER"
 CONNECTORS = "FLOE_CONNECTORS_DIR"
+WORKER = "FLOE_WORKER_CONFIG"
 KAFKA_PORT = "KAFKA_PORT"
 KAFKA_PORT_DEFAULT = 9092
 CONTROLLER_PORT = "KAFKA_CONTROLLER_PORT"
@@ -65,6 +66,7 @@ class Settings:
     on_s3: bool
     empty: bool = False
     connectors: Path | None = None
+    worker: Path = REPOSITORY / "deploy" / "connect-worker.properties"
 
     @classmethod
     def read(cls, environ: Mapping[str, str], *, is_running: bool = False) -> Settings:
@@ -90,6 +92,7 @@ class Settings:
             on_s3=_is_on_s3(environ),
             empty=_flag(environ, EMPTY),
             connectors=_folder(environ, CONNECTORS, state) if environ.get(CONNECTORS) else None,
+            worker=_folder(environ, WORKER, cls.worker),
         )
 
     def remember(self) -> None:
@@ -129,6 +132,7 @@ class Settings:
             DAGS: self.dags,
             PLUGINS: self.plugins,
             CONNECTORS: self.connectors,
+            WORKER: self.worker,
         }
 
     @property
@@ -197,6 +201,7 @@ def _remembered(file: Path) -> dict[str, str]:
 
 
 def _folder(environ: Mapping[str, str], variable: str, default: Path) -> Path:
+    """Return the folder, or file, that a variable names."""
     return Path((environ.get(variable) or "").strip() or default).expanduser().absolute()
 
 

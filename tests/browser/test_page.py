@@ -405,6 +405,24 @@ def test_times_of_a_replay_have_their_time_zone(server: ApiServer, sign_in: Sign
     assert shown in page.locator("legend", has_text="time window").inner_text()
 
 
+@pytest.mark.parametrize("paused", [True, False])
+@pytest.mark.parametrize("form", ["Replay…", "Redrive dead letters…"])
+def test_paused_replay_dag_is_said_before_a_preview_waits(
+    server: ApiServer, sign_in: SignIn, form: str, paused: bool
+) -> None:
+    page = sign_in()
+
+    def pause(route: Any) -> None:
+        answer = route.fetch().json()
+        route.fulfill(json={**answer, "replays": {**answer["replays"], "paused": paused}})
+
+    page.route("**/floe/view/connectors/orders", pause)
+    open_page(page, server, "#/connectors/orders")
+    page.get_by_role("button", name=form, exact=True).first.click()
+    said = page.locator("dialog").inner_text()
+    assert ("The replay DAG is paused: its runs wait" in said) == paused
+
+
 def test_preview_is_a_dry_run_and_comes_before_the_replay(server: ApiServer, sign_in: SignIn) -> None:
     page = sign_in()
     open_page(page, server, "#/connectors/orders/replay?topic=orders&ranges=" + quote('{"0":[100,200]}'))

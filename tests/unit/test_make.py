@@ -37,6 +37,12 @@ def test_make_test_installs_checks_and_tests_in_this_order() -> None:
     assert starts == sorted(starts), found
 
 
+def test_readme_names_targets_that_there_are_and_the_one_that_tests() -> None:
+    named = set(re.findall(r"(?:^[* ]*|`)make ([a-z-]+)", (ROOT / "README.md").read_text(), re.MULTILINE))
+    there = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert "test" in named and named <= there
+
+
 def test_ci_runs_make_test_alone() -> None:
     lines = (ROOT / ".ci" / "run").read_text().splitlines()
     run = [line for line in lines if line and not line.startswith(("#", "set ", "cd "))]

@@ -72,12 +72,12 @@ class TableAnnouncement:
 class Announcement:
     """One written slice: its tables, its record counts, and its place in the control topic.
 
-    ``lost``: ranges accepted as lost that no snapshot records yet. ``recovered``: records that were dead letters and are rows
-    of the files, by table. ``resolved``: dead letters that need no further action after every table is committed. ``known``:
-    of a replacement, the dead letters that were open when it was written. ``reasons``: of a redrive, how many records failed
-    again, by error. ``write_ms``: how long the write took, if the next plan depends on it. ``assignments``: every partition
-    of the connector, those read with their next offset and last timestamp. ``control_offset``: control partition and next offset
-    behind the announcement; None before it was read back.
+    ``lost``: ranges accepted as lost that no snapshot records yet. ``recovered``: records that were dead letters and
+    are rows of the files, by table. ``resolved``: dead letters that need no further action after every table is
+    committed. ``known``: of a replacement, the dead letters that were open when it was written. ``reasons``: of a
+    redrive, how many records failed again, by error. ``write_ms``: how long the write took, if the next plan depends on
+    it. ``assignments``: every partition of the connector, those read with their next offset and last timestamp.
+    ``control_offset``: control partition and next offset behind the announcement; None before it was read back.
     """
 
     slice_id: str

@@ -19,6 +19,7 @@ OLD_NAMES = {"adopt": "reset_topics", "forgive": "drop_backlog", "hand_back": "r
 
 _MEANT = {
     "range": ("ranges",),
+    "offset": ("ranges",),
     "offsets": ("ranges",),
     "partitions": ("ranges",),
     "limit": ("max_records",),
@@ -125,9 +126,9 @@ def _refuse_unknown(names: Collection[str], form: Mapping[str, Param]) -> None:
 
 def _advice(name: str, known: set[str]) -> str:
     short = name[:_COMPARED_CHARACTERS]
-    if is_own(name) or find(name) is not None:
-        return f'param {short!r} is not known: connector keys go into the param config, as in config={{"{short}": …}}'
     meant = next((one for one in _MEANT.get(short.replace("-", "_").lower(), ()) if one in known), None)
+    if meant is None and (is_own(name) or find(name) is not None):
+        return f'param {short!r} is not known: connector keys go into the param config, as in config={{"{short}": …}}'
     meant = meant or spelled_as(short, tuple(sorted(known)))
     hint = f": the nearest param is {OLD_NAMES.get(meant, meant)}" if meant else ""
     return f"param {short!r} is not known{hint}"

@@ -90,19 +90,35 @@ def check_has_transform(table: str, connector: Connector) -> None:
     if source_columns(connector.transforms, connector.routing.field):
         return
     reason, remedy = "the connector has no KafkaMetadataTransform", _REMEDY
-    if any(spec.options.source_columns for spec in connector.transforms):
-        reason, remedy = _obstacle(connector), _OTHER_REMEDY
+    place = max((at for at, spec in enumerate(connector.transforms) if spec.options.source_columns), default=None)
+    if place is not None:
+        reason, wanted = _obstacle(connector, place)
+        remedy = f"No row was changed. Replay the range with overlap=skip into a new table, by a connector {wanted}"
     msg = f"the rows of table {table!r} do not record their source offsets, so none can be replaced: {reason}. {remedy}"
     raise TableRefused(msg, code="FLOE-305")
 
 
-def _obstacle(connector: Connector) -> str:
-    """Return why the columns of a KafkaMetadataTransform do not say where rows come from."""
+def _obstacle(connector: Connector, place: int) -> tuple[str, str]:
+    """Return why the columns of the KafkaMetadataTransform at a place do not say where rows come from, and who has no such.
+
+    What may give records another topic comes first: without it the others can be in their order.
+    """
+    metadata, behind = connector.transforms[place], connector.transforms[place + 1 :]
     renaming = next((spec for spec in connector.transforms if spec.options.renames_topic), None)
-    if renaming is None:
-        return "another transform follows its KafkaMetadataTransform, or its columns route records"
-    what = "is a class in Python, which may give" if isinstance(renaming.options, PythonClass) else "may give"
-    return f"transform {renaming.alias!r} {what} records another topic, and the column of the topic has that one"
+    if renaming is not None:
+        what = "is a class in Python, which may give" if isinstance(renaming.options, PythonClass) else "may give"
+        then = "follows KafkaMetadataTransform" if renaming in behind else "the column of the topic has that one"
+        return f"transform {renaming.alias!r} {what} records another topic, and {then}", "without that transform"
+    if metadata.predicate is not None:
+        return (
+            f"transform {metadata.alias!r} has a predicate, so other rows have no such columns",
+            "without the predicate",
+        )
+    other = next((spec for spec in behind if not spec.is_columnar), None)
+    if other is not None:
+        last = "whose last transform is KafkaMetadataTransform"
+        return f"transform {other.alias!r} follows KafkaMetadataTransform, and may change its columns", last
+    return f"the columns of transform {metadata.alias!r} route records", "that routes by something else"
 
 
 UNKNOWN_ROWS = (
@@ -111,7 +127,7 @@ UNKNOWN_ROWS = (
     "replay into a new table"
 )
 
-_OTHER_REMEDY = (
+_REMEDY = (
     "No row was changed. Replay the range with overlap=skip into a new table, by a connector without that transform, or "
     "whose last one is KafkaMetadataTransform"
 )

@@ -80,7 +80,8 @@ def _check_partition_values(name: str, metadata: TableMetadata) -> None:
             msg = (
                 f"table {name!r} is partitioned by the values of {column!r}, which is of type "
                 f"{schema.find_type(field.source_id)}: Spark, Trino and Flink could not read the table once floe has written "
-                f"to it. Nothing was written. Replace the partition field {field.name!r} by one of buckets: bucket(n, column)"
+                f"to it. Nothing was written. Replace the partition field {field.name!r} by buckets of its column: in "
+                "Spark's SQL bucket(16, column)"
             )
             raise TableRefused(msg, code="FLOE-413")
 

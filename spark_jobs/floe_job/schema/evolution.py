@@ -18,7 +18,7 @@ from pyiceberg.types import (
 from floe.catalogs.pyiceberg_internals import changed_metadata, changed_schema
 from floe.tables.exceptions import TableRefused
 from floe_job.schema.inference import merge
-from floe_job.schema.limits import ColumnLimits, reserved_names
+from floe_job.schema.limits import ColumnLimits, in_any_case, reserved_names
 from floe_job.schema.proposal import (
     ELEMENT,
     VALUE,
@@ -197,7 +197,7 @@ class SchemaChanges:
         if path is None:
             return
         name = ".".join(path)
-        twin = next((one for one in index_by_name(schema) if one.lower() == name.lower()), None)
+        twin = next((one for one in index_by_name(schema) if in_any_case(one) == in_any_case(name)), None)
         why = "the table has no room for it" if twin is None else f"it differs from the column {twin!r} by case only"
         msg = (
             f"the column {name!r}, which a transform adds, cannot be added: {why}. Nothing was written. Set another "

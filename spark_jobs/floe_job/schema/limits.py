@@ -116,7 +116,7 @@ class FullNames:
 
 def _taken(name: str, other: str, path: Path) -> str:
     """Say which two columns cannot be beside each other, and what to do."""
-    if name != other and name.lower() == other.lower():
+    if name != other and in_any_case(name) == in_any_case(other):
         return (
             f"column {clip(name, VALUE_LENGTH)!r}: differs by case only from {clip(other, VALUE_LENGTH)!r}, and Spark "
             "and Trino read no such table; rename the field, or set iceberg.tables.schema-case-insensitive to true for one "
@@ -205,7 +205,22 @@ def _places(name: str, columns: Container[str], *, twins: bool) -> Iterator[_Pla
 
 
 def _in_any_case(name: str) -> str:
-    return _in_file(name).lower()
+    return in_any_case(_in_file(name))
+
+
+def in_any_case(name: str) -> str:
+    """Return what the names have in common that engines take for one, as Java's ``equalsIgnoreCase`` does.
+
+    Letters with one capital are one to it, such as the two small sigmas, though in lower case they differ.
+    """
+    lowered = name.lower()
+    return lowered if lowered.isascii() else "".join(map(_one_case, lowered)).replace("i\u0307", "i")
+
+
+@lru_cache(maxsize=4096)
+def _one_case(character: str) -> str:
+    upper = character.upper()
+    return (upper if len(upper) == 1 else character).lower()
 
 
 def _in_file(name: str) -> str:

@@ -243,7 +243,8 @@ def test_driver_ends_a_read_that_hangs(submitted: Pipeline) -> None:
     hanging = submitted.changed(**{TIMEOUT: 2000, **SLOW_FETCHES})
     plan, before = hanging.plan(), children()
     with pytest.raises(
-        WriteTimeout, match=r"\(2 s\): (0 of 1 tasks were done|no task had been started) after 2.* at most half, 5 offset"
+        WriteTimeout,
+        match=r"\(2 s\): (0 of 1 tasks were done|no task had been started) after 2.* at most half, 5 offset",
     ) as found:
         submit(hanging, plan)
     assert found.value.__cause__ is None

@@ -17,7 +17,7 @@ from floe.model.exceptions import PlanRefused
 from floe.operators import task_context
 from floe.operators.dags.forms import replay_form, sink_form
 from floe.operators.exceptions import ParamsRefused
-from floe.operators.run_params import OLD_NAMES, check_alone, checked, params_of
+from floe.operators.run_params import _MEANT, OLD_NAMES, check_alone, checked, params_of
 from tests.support.connectors import MINIMAL
 
 
@@ -59,6 +59,16 @@ def test_unknown_param_is_refused_with_the_nearest_name(conf: dict[str, Any], wo
         given(conf)
     assert isinstance(caught.value, Terminal)
     assert len(str(caught.value)) < 2000
+
+
+@pytest.mark.parametrize("name", _MEANT)
+def test_what_people_call_a_param_is_answered_by_the_form_that_has_it(name: str) -> None:
+    for form in (FORM, replay_form(connector())):
+        defaults = {one: param.value for one, param in form.items()}
+        meant = next((one for one in _MEANT[name] if one in form), None)
+        with pytest.raises(ParamsRefused) as caught:
+            checked({**defaults, name: 1}, {name: 1}, form)
+        assert meant is None or f"param {name!r} is not known: the nearest param is {meant}." in str(caught.value)
 
 
 @pytest.mark.parametrize(("old", "value"), [("adopt", ["pizzas"]), ("forgive", ["db.t"]), ("hand_back", True)], ids=str)

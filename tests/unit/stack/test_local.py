@@ -110,6 +110,20 @@ def test_stack_remembers_what_it_was_started_with(
     assert local(tmp_path).settings.kafka_port == 9092
 
 
+def test_commands_of_a_stack_have_the_worker_file_that_it_was_started_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "airflow").mkdir()
+    monkeypatch.delenv("FLOE_WORKER_CONFIG", raising=False)
+    default = str(ROOT / "deploy" / "connect-worker.properties")
+    assert local(tmp_path).airflow.environment()["FLOE_WORKER_CONFIG"] == default
+    local(tmp_path, FLOE_WORKER_CONFIG="/mine.properties").settings.remember()
+    monkeypatch.setattr(Airflow, "running", True)
+    for environ in ({}, {"FLOE_WORKER_CONFIG": "/yours.properties"}):
+        later = Local.of({"FLOE_STATE": str(tmp_path), **environ})
+        assert later.airflow.environment()["FLOE_WORKER_CONFIG"] == "/mine.properties"
+
+
 def test_up_with_another_port_than_what_runs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     local(tmp_path, **GIVEN).settings.remember()
     monkeypatch.setattr(Airflow, "running", True)

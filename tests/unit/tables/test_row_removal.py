@@ -59,7 +59,7 @@ def test_columns_that_route_do_not_name_sources(field: str) -> None:
     keys = {"transforms": "meta", "transforms.meta.type": "KafkaMetadataTransform"}
     routed = {"iceberg.tables.route-field": field, "iceberg.table.rpc.pizzas.route-regex": ".*"}
     check_has_transform("rpc.pizzas", parse_connector({**MINIMAL, **keys}))
-    with pytest.raises(TableRefused, match="or its columns route records"):
+    with pytest.raises(TableRefused, match="the columns of transform 'meta' route records"):
         check_has_transform("rpc.pizzas", parse_connector({**MINIMAL, **keys, **routed}))
 
 
@@ -74,6 +74,41 @@ def test_transform_that_may_rename_topics_is_named_as_the_obstacle() -> None:
     with pytest.raises(TableRefused, match="transform 'route' may give records another topic") as found:
         check_has_transform("rpc.pizzas", parse_connector({**MINIMAL, **keys}))
     assert 'Add "transforms": "meta"' not in str(found.value)
+
+
+BEHIND = {"transforms": "meta,x", "transforms.meta.type": "KafkaMetadataTransform"}
+ROUTER = {"regex": "a", "replacement": "b", "type": "org.apache.kafka.connect.transforms.RegexRouter"}
+
+
+@pytest.mark.parametrize(
+    ("x", "reason", "wanted"),
+    [
+        (
+            ROUTER,
+            "transform 'x' may give records another topic, and follows KafkaMetadataTransform",
+            "without that transform",
+        ),
+        (
+            {"type": "org.apache.kafka.connect.transforms.HoistField$Value", "field": "in"},
+            "transform 'x' follows KafkaMetadataTransform, and may change its columns",
+            "whose last transform is KafkaMetadataTransform",
+        ),
+        (
+            {"type": "KafkaMetadataTransform", "predicate": "p", "field_name": "m"},
+            "transform 'x' has a predicate, so other rows have no such columns",
+            "without the predicate",
+        ),
+    ],
+)
+def test_obstacle_and_what_is_wanted_are_told_as_they_are(x: dict[str, str], reason: str, wanted: str) -> None:
+    keys = {**BEHIND, **{f"transforms.x.{name}": value for name, value in x.items()}}
+    if "predicate" in x:
+        keys |= {"transforms": "x", "predicates": "p", "predicates.p.type": "RecordIsTombstone"}
+        del keys["transforms.meta.type"]
+    with pytest.raises(TableRefused) as found:
+        check_has_transform("rpc.pizzas", parse_connector({**MINIMAL, **keys}))
+    assert f"so none can be replaced: {reason}. No row was changed. " in str(found.value)
+    assert str(found.value).endswith(f"into a new table, by a connector {wanted}")
 
 
 def test_class_in_python_is_named_as_the_obstacle() -> None:

@@ -55,6 +55,7 @@ export function openReplay(answer, refresh, wanted) {
     wide: true,
     body: [
       el("p", {}, letters ? "Reads the records of open dead letters again, after the table or the connector was fixed. Those that become rows are marked resolved; the others stay open." : "Reads offsets again that were read before. It moves no committed offset, and may run beside the connector."),
+      answer.replays?.paused && notice("warn", el("p", {}, "The replay DAG is paused: its runs wait until it is unpaused in Airflow, previews too. It has no schedule, so no other run begins then.")),
       form.element,
       el("div", { class: "actions" }, look, el("span", { class: "quiet" }, "A dry run in Airflow: it reads and writes nothing.")),
       shown,

@@ -142,7 +142,7 @@ _OF_TYPE: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "sql": {
         "uri": ("jdbc.uri", "connection-url", "connection.url", "address", "host", "jdbc-catalog.connection-url"),
         "jdbc.user": ("user", "username", "jdbc.username", "connection-user", "connection.user"),
-        "jdbc.password": ("password", "jdbc.pass", "connection-password", "connection.password"),
+        "jdbc.password": ("password", "jdbc.pass", "passwd", "connection-password", "connection.password"),
         "jdbc.schema-version": ("schema-version",),
     },
     "hive": {"uri": ("metastore.uri", "thrift.uri", "hive.uri", "metastore", "thrift-uri", "hive.metastore.uri")},
@@ -168,6 +168,7 @@ _TEXTS_OF_TYPE: Final[Mapping[str, Mapping[str, str]]] = {
                 ),
                 *("oauth.client-id", "oauth.client-secret", "credential.id", "credential.secret", "rest.client-id"),
                 *("rest.client-secret", "oauth2.client.id", "oauth2.client.secret"),
+                *("auth.client-id", "auth.client-secret"),
             ),
             _CREDENTIAL,
         ),

@@ -47,6 +47,8 @@ def pattern_doubts(pattern: str, *, reads: bool) -> Iterator[str]:
         yield "D is the day of the year: write dd for that of the month"
     if not {"h", "K"}.isdisjoint(letters) and "a" not in letters:
         yield "h is an hour of half a day, and no a says which half, so that 12 is midnight: write HH"
+    if reads and "a" in letters and {"h", "K"}.isdisjoint(letters) and not {"H", "k"}.isdisjoint(letters):
+        yield "H is an hour of the whole day, so that the half that a says is ignored, and 03:30 PM is in the night: write hh"
     if {"m", "d"} <= set(letters) and {"M", "L"}.isdisjoint(letters):
         yield "m is minutes, and there is no month: write MM for it"
     if any(later == "M" and hour in "HhkK" for hour, later in pairwise(letters)):

@@ -28,6 +28,7 @@ WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     "default.api.timeout.ms": "floe's calls have time limits of their own",
     "exclude.internal.topics": "floe reads the topics that connectors name",
     "interceptor.classes": "Java's classes are not loaded",
+    "key.deserializer": "floe's converters read records",
     "key.serializer": "floe serialises announcements itself",
     "max.block.ms": _PRODUCER,
     "max.poll.records": "ranges are read to their end",
@@ -71,6 +72,7 @@ WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     "ssl.provider": _TLS,
     "ssl.secure.random.implementation": _TLS,
     "ssl.trustmanager.algorithm": _TLS,
+    "value.deserializer": "floe's converters read records",
     "value.serializer": "floe serialises announcements itself",
 }
 """Settings that librdkafka does not have and floe does not need, with the reason."""

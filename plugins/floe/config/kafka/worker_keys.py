@@ -35,7 +35,6 @@ _NOT_READ: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(("group.id", "max.poll.interval.ms", "partition.assignment.strategy"), _NO_GROUP),
     **dict.fromkeys(("auto.commit.interval.ms", "session.timeout.ms"), _NO_GROUP),
-    **dict.fromkeys(("key.deserializer", "value.deserializer"), "floe's converters read records"),
     **dict.fromkeys(("delivery.timeout.ms", "message.timeout.ms", "retries", "message.send.max.retries"), _PRODUCER),
     **dict.fromkeys(("max.in.flight", "max.in.flight.requests.per.connection"), _PRODUCER),
     "auto.offset.reset": "floe's clients are given their offsets",

@@ -4,7 +4,7 @@ from functools import cache
 
 from floe.config.keys.key import Key, Status
 from floe.config.keys.other_names import of_connector, of_table
-from floe.config.keys.spelling import Pairs, begins_near, may_be_near, pairs, spelled_as
+from floe.config.keys.spelling import Pairs, begins_near, letters, may_be_near, pairs, spelled_as
 from floe.config.keys.table import KEYS
 
 OWN_PREFIXES = ("iceberg.", "floe.", "transforms.", "predicates.", "errors.")
@@ -85,10 +85,24 @@ def of_setting(key: str) -> str:
     for begin, settings in _SETTINGS.items():
         table, _, setting = key.removeprefix(begin).rpartition(".")
         if key.startswith(begin) and table:
+            if dotted := _of_dotted(begin, table, setting, settings):
+                return dotted
             if meant := spelled_as(setting, settings):
                 return f"the nearest known key is {begin}{table}.{meant}"
             return of_table(table, setting) or f"a table has {', '.join(settings)} with {begin}"
     return ""
+
+
+def _of_dotted(begin: str, table: str, setting: str, settings: tuple[str, ...]) -> str:
+    """Return the advice on a setting with a dot in it, such as ``sort.by``: the table's name is what is before both parts."""
+    table, _, first = table.rpartition(".")
+    if "." not in table:
+        return ""
+    same = letters(f"{first}.{setting}")
+    meant = next((one for one in settings if letters(one) == same), None)
+    return (
+        of_table(table, f"{first}.{setting}") if meant is None else f"the nearest known key is {begin}{table}.{meant}"
+    )
 
 
 def near_miss(key: str) -> str | None:

@@ -84,15 +84,22 @@ def parse_term(text: str) -> PartitionTerm:
     if transform not in _WITH_ARGUMENT:
         msg = f"unknown transform {call[1]!r} in {text!r}: use year, month, day, hour, bucket, truncate or a column"
         raise ValueError(msg)
-    column, comma, argument = call[2].rpartition(",")
-    number = argument.strip()
-    digits = number.isascii() and number.isdigit() and len(number) <= len(str(_MAX_ARGUMENT))
-    if not comma or not digits or not 1 <= int(number) <= _MAX_ARGUMENT:
-        first, _, rest = call[2].partition(",")
-        meant = f"{transform}({rest.strip()}, {first.strip()})" if first.strip().isdecimal() and rest.strip() else ""
-        msg = f"{text!r} needs a column and a positive number: {meant or f'{transform}(column, 16)'}"
+    column, _, argument = call[2].rpartition(",")
+    number = _number(argument)
+    if not column or number is None:
+        first, _, rest = (part.strip() for part in call[2].partition(","))
+        is_turned = rest and "," not in rest and _number(first) is not None
+        meant = f"{transform}({rest}, {first})" if is_turned else f"{transform}(column, 16)"
+        msg = f"{text!r} needs a column and a positive number: {meant}"
         raise ValueError(msg)
-    return PartitionTerm(transform, _column(column, text), int(number))
+    return PartitionTerm(transform, _column(column, text), number)
+
+
+def _number(text: str) -> int | None:
+    """Read a number of buckets or a width; None for what is none."""
+    digits = text.strip()
+    is_read = digits.isascii() and digits.isdigit() and len(digits) <= len(str(_MAX_ARGUMENT))
+    return int(digits) if is_read and 1 <= int(digits) <= _MAX_ARGUMENT else None
 
 
 def _column(column: str, term: str) -> str:

@@ -26,6 +26,10 @@ SECONDS: Final = 5.0
 _TASKS: Final = (PLAN_TASK, WRITE_TASK, COMMIT_TASK)
 _SHOWN: Final = 500
 
+_LOOKS: Final = ("dry_run", "diagnose")
+_MOST_LOOKS: Final = 10
+"""Runs that only look and are passed over, before the next one counts, whatever it did."""
+
 
 def failing(context: Context, names: Iterable[str]) -> dict[str, str]:
     """Return what is to be said of connectors whose last scheduled run that ended has failed. Nothing is raised."""
@@ -67,12 +71,21 @@ def _why(error: Exception) -> str:
 
 
 def _last_run(name: str, state: str) -> Any:
-    """Return the last run of a DAG that has a date and ended so; None without one."""
+    """Return the last run of a DAG that has a date and ended so; None without one.
+
+    A dry run or a diagnosis says nothing of the connector: the run before it counts.
+    """
     from airflow.sdk.execution_time.comms import GetPreviousDagRun
     from airflow.sdk.execution_time.task_runner import SUPERVISOR_COMMS
 
-    answer: Any = SUPERVISOR_COMMS.send(GetPreviousDagRun(dag_id=name, logical_date=datetime.now(UTC), state=state))
-    return answer.dag_run
+    before = datetime.now(UTC)
+    for _ in range(_MOST_LOOKS):
+        answer: Any = SUPERVISOR_COMMS.send(GetPreviousDagRun(dag_id=name, logical_date=before, state=state))
+        run = answer.dag_run
+        if run is None or not any((run.conf or {}).get(one) for one in _LOOKS):
+            return run
+        before = run.logical_date
+    return run
 
 
 def _time(moment: datetime | None) -> str:

@@ -54,7 +54,7 @@ class Rows:
             problem = "the row would have a field without a name"
             raise TransformRefused(problem)
         made = struct_like(inner, fields, optional=False)
-        defaults = defaults_of(inner, is_on=is_rewritten and options.fills_defaults)
+        defaults = defaults_of(inner, is_on=options.fills_defaults)
         names = tuple(name for name, _ in inner.fields)
         return cls(made, names, flag if is_rewritten else None, added, absent, defaults)
 

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from math import isinf
 from typing import Any, Final
 from uuid import UUID
 
@@ -85,12 +86,22 @@ def _int(token: str) -> int:
     return int(token)
 
 
+def _float(token: str) -> float:
+    number = float(token)
+    if isinf(number):
+        problem = f"{shown(token)} is too large for a double"
+        raise ValueError(problem)
+    return number
+
+
 def _constant(token: str) -> Bson:
     """Read a word that is no JSON: Java's driver writes doubles so that are no numbers (``JsonMode.STRICT``)."""
     return Bson(Kind.DOUBLE, float(_WORDS[token]))
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_int=_int, parse_constant=_constant)
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_int, parse_float=_float, parse_constant=_constant
+)
 
 
 # -- values of Extended JSON --------------------------------------------------------------------------------------------
@@ -135,7 +146,7 @@ def _double(pairs: Pairs) -> Bson:
     if text not in _WORDS and decimal_of_text(text) is None:
         problem = f"{shown(text)} is no number"
         raise ValueError(problem)
-    return Bson(Kind.DOUBLE, float(_WORDS.get(text, text)))
+    return Bson(Kind.DOUBLE, float(_WORDS[text]) if text in _WORDS else _float(text))
 
 
 def _decimal(pairs: Pairs) -> Bson:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from floe.config.transforms.kafka.timestamp_converter import DATE, STRING, TIME, TIMESTAMP, UNIX, TimestampConverter
-from floe_job.connect import logical
+from floe_job.connect import debezium, logical
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.field_steps.conversions import converted
@@ -77,7 +77,7 @@ class TimestampConverterChange(ValueChange):
         """Convert a field of structs, or values."""
         name = self._options.field
         if not name:
-            source = _source_of(schema)
+            source = _source_of(schema, self._options.precision)
             return Changed(self._schema(schema), lambda value, _: self._converted(value, source))
         made, sources = self._struct(schema)
         defaults = defaults_of(schema, is_on=self._options.fills_defaults)
@@ -136,7 +136,8 @@ class TimestampConverterChange(ValueChange):
         required_struct(schema, PURPOSE)
         name = self._options.field
         fields = ((one, self._schema(inner) if one == name else inner) for one, inner in schema.fields)
-        sources = {one: _source_of(inner) for one, inner in schema.fields if one == name}
+        precision = self._options.precision
+        sources = {one: _source_of(inner, precision) for one, inner in schema.fields if one == name}
         return struct_like(schema, fields, optional=schema.optional), sources
 
     # -- values -------------------------------------------------------------------------------------------------------
@@ -192,7 +193,26 @@ class TimestampConverterChange(ValueChange):
         return number
 
 
-def _source_of(schema: ConnectSchema) -> str:
+_UNITS: Final = {
+    **dict.fromkeys((logical.AVRO_TIME_MICROS, logical.AVRO_TIMESTAMP_MICROS), "microseconds"),
+    logical.AVRO_LOCAL_TIMESTAMP_MICROS: "microseconds",
+    logical.AVRO_LOCAL_TIMESTAMP_MILLIS: "milliseconds",
+    debezium.TIMESTAMP_MILLIS: "milliseconds",
+    **dict.fromkeys((debezium.TIME_MICROS, debezium.TIMESTAMP_MICROS), "microseconds"),
+    **dict.fromkeys((debezium.TIME_NANOS, debezium.TIMESTAMP_NANOS), "nanoseconds"),
+}
+"""What the numbers of Avro's and Debezium's times count, which are plain numbers to Java."""
+
+
+def _source_of(schema: ConnectSchema, precision: str) -> str:
+    """Return the type of time of a schema. Raises TransformRefused for none, and for numbers of another precision."""
+    unit = _UNITS.get(debezium.meant(schema).name or "", precision)
+    if unit != precision:
+        problem = (
+            f"its numbers count {unit}, and unix.precision of the transform is {precision}, so that Java takes them for "
+            f"another time: set it to {unit}, or leave the field out, for {PURPOSE}"
+        )
+        raise TransformRefused(problem)
     found = _OF_NAME.get(schema.name or "") or _OF_KIND.get(schema.kind)
     if found is None:
         problem = f"the type {schema.kind.value} is no known type of time, for {PURPOSE}"

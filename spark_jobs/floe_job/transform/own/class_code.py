@@ -35,7 +35,9 @@ def apply_of(options: PythonClass) -> Callable[[Batch], Any]:
         module = importlib.import_module(options.module)
         _imported[options.module] = options.sha256
         apply: Callable[[Batch], Any] = getattr(module, options.class_name)(dict(options.keys)).apply
-    except (Exception, SystemExit) as error:  # it is the user's code, which may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the user's code may raise anything: a panic of Rust's is no Exception
         raise failure_of(options, error) from error
     return apply
 

@@ -108,7 +108,9 @@ class PythonRecords:
                 returned = self._apply(part)
             except (OSError, MemoryError) as error:  # of the worker, or of what the class talks to
                 raise failure_of(self.options, error) from error
-            except (Exception, SystemExit) as error:  # it is the user's code, which may raise anything
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # the user's code may raise anything: a panic of Rust's is no Exception
                 if len(some) > 1:
                     middle = len(some) // 2
                     waiting += [some[middle:], some[:middle]]

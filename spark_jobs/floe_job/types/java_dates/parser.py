@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from floe_job.types.java_dates.digits import read_number, wrap_int
+from floe_job.types.java_dates.gregorian import CUTOVER, EPOCH, MILLIS_PER_DAY
 from floe_job.types.java_dates.names import read_name
 from floe_job.types.java_dates.pattern import Field, Piece
 from floe_job.types.java_dates.plain import MILLI_DIGITS
@@ -55,25 +56,27 @@ class Parser:
         """
         text = units(text)
         fields = FieldSet()
-        place = 0
+        place, is_joined = 0, False
         for piece in self._pieces:
             if isinstance(piece, str):
                 if not text.startswith(piece, place):
                     return None
-                place += len(piece)
+                place, is_joined = place + len(piece), False
                 continue
             end = self._read(piece, text, place, fields)
             if end is None:
                 return None
             if exactly:
-                _check_field(piece, text[place:end])
-            place = end
+                _check_field(piece, text[place:end], is_joined=is_joined)
+            place, is_joined = end, piece.is_counted and piece.is_number
         if not place:
             return None
         millis = self._millis(fields)
         if exactly:
             _check_rest(text[place:])
             _check_day(fields, millis)
+            _check_half(fields)
+            _check_calendar(millis)
         return millis
 
     def _millis(self, fields: FieldSet) -> int:
@@ -127,16 +130,37 @@ class Parser:
         return self._century_year // 100 * 100 + value + (100 if value < first else 0), value == first
 
 
+_SHORT_YEAR, _YEAR, _NOON, _LEAP_DAYS = 2, 4, 12, 366
+_GREGORIAN: Final = (CUTOVER - EPOCH) * MILLIS_PER_DAY
+"""The first millisecond of Java's Gregorian calendar."""
+
 _RANGES: Final = {
     "M": ("month", 1, 12), "L": ("month", 1, 12), "d": ("day", 1, 31), "D": ("day of the year", 1, 366),
     "H": ("hour", 0, 23), "k": ("hour", 1, 24), "K": ("hour", 0, 11), "h": ("hour", 1, 12), "m": ("minute", 0, 59),
-    "s": ("second", 0, 59),
+    "s": ("second", 0, 59), "w": ("week", 1, 53), "W": ("week of the month", 0, 6), "F": ("week of the month", 1, 5),
+    "u": ("day of the week", 1, 7),
 }  # fmt: skip
 
 
-def _check_field(field: Field, text: str) -> None:
-    """Raise ValueError for a number that Java carries over to the next larger field, or takes for another."""
+def _check_field(field: Field, text: str, *, is_joined: bool) -> None:
+    """Raise ValueError for a number that Java carries over to the next larger field, or takes for another.
+
+    ``is_joined``: the number before it is counted, so that nothing but its digits says where this one ends.
+    """
+    if is_joined and field.is_number and len(text) != field.count:
+        problem = (
+            f"its end {text[:20]!r} has not the {field.count} digits of the pattern, and Java reads it all the same"
+        )
+        raise ValueError(problem)
     text = text.strip(" \t")
+    if field.letter in "yY":
+        is_of_century = field.count <= _SHORT_YEAR and len(text) == _SHORT_YEAR
+        if len(text.lstrip("+-")) < _YEAR and not is_of_century:
+            problem = (
+                f"its year is {text[:20]}, and Java takes it for one of antiquity: write four digits, or the pattern yy"
+            )
+            raise ValueError(problem)
+        return
     if field.letter == "S":
         if len(text) != MILLI_DIGITS or not text.isdecimal():
             problem = f"its fraction {text[:20]!r} has not three digits, and Java reads it as that many milliseconds"
@@ -158,13 +182,31 @@ def _check_rest(text: str) -> None:
 
 
 def _check_day(fields: FieldSet, millis: int) -> None:
-    """Raise ValueError for a day that its month has not."""
+    """Raise ValueError for a day that its month has not, or its year."""
+    if fields.values.get(DAY_OF_YEAR) == _LEAP_DAYS and fields.local_day(millis) == (1, 1):
+        problem = f"its day {_LEAP_DAYS} is none of the year, and Java takes one of the next year"
+        raise ValueError(problem)
     given = [fields.values.get(name) for name in (MONTH, DAY)]
     if None in given or not fields.values.keys().isdisjoint((DAY_OF_YEAR, WEEK_YEAR, WEEK_OF_YEAR, WEEK_OF_MONTH)):
         return
     month, day = fields.local_day(millis)
     if [month - 1, day] != given:
         problem = f"its day {given[1]} is none of the month, and Java takes one of the next month"
+        raise ValueError(problem)
+
+
+def _check_half(fields: FieldSet) -> None:
+    """Raise ValueError for AM or PM beside an hour of the day in the other half: Java ignores it."""
+    half, hour = fields.values.get(AM_PM), fields.values.get(HOUR_OF_DAY)
+    if half is not None and hour is not None and HOUR not in fields.values and (hour >= _NOON) != bool(half):
+        problem = f"its hour is {hour} of the day, and Java ignores the {'PM' if half else 'AM'}: write the pattern hh"
+        raise ValueError(problem)
+
+
+def _check_calendar(millis: int) -> None:
+    """Raise ValueError for a day that Java counts by the Julian calendar: columns have the Gregorian one."""
+    if millis < _GREGORIAN:
+        problem = "it is before 1582-10-15, and Java takes it for another day, by the Julian calendar"
         raise ValueError(problem)
 
 

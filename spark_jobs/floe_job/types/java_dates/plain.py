@@ -60,7 +60,7 @@ def plain_parse(pieces: Sequence[Piece], *, exactly: bool = False) -> Callable[[
 
     ``exactly``: what Java carries over, takes for something else or ignores is not usual, see ``Parser.parse``.
     """
-    expression = _expression(pieces)
+    expression = _expression(pieces, exactly=exactly)
     if expression is None:
         return None
     match, places = expression
@@ -104,7 +104,7 @@ _ZONES: Final = {
 }
 
 
-def _expression(pieces: Sequence[Piece]) -> tuple[re.Pattern[str], list[int]] | None:
+def _expression(pieces: Sequence[Piece], *, exactly: bool) -> tuple[re.Pattern[str], list[int]] | None:
     """Return the expression of usual texts, and the place of each group; a zone may be the last group."""
     parts: list[str] = []
     places: list[int] = []
@@ -121,7 +121,10 @@ def _expression(pieces: Sequence[Piece]) -> tuple[re.Pattern[str], list[int]] | 
         elif not _is_plain(piece) or _PLACES[piece.letter] in places or (piece.letter == "y" and piece.count <= 2):
             return None
         else:
-            digits = piece.count if piece.is_counted else f"1,{_MAX_COUNT}"
+            before = pieces[number - 1] if number else ""
+            is_joined = isinstance(before, Field) and before.is_counted
+            is_counted = piece.is_counted or (exactly and is_joined)
+            digits = piece.count if is_counted else f"1,{_MAX_COUNT}"
             parts.append(rf"(\d{{{digits}}})" + (r"(?![0-9E\u0080-\U0010ffff])" if not piece.is_counted else ""))
             places.append(_PLACES[piece.letter])
     return (re.compile("".join(parts), re.ASCII), places) if places else None

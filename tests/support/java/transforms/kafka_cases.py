@@ -110,6 +110,11 @@ _TIMES_KNOWN: Final = (
         r"Java: (record|filtered), .*; floe: refused, .* is no date of the pattern .*(and Java|Java carries) .*",
         (),
     ),
+    Known(
+        "Java takes Debezium's microseconds for milliseconds; floe refuses a precision that the numbers do not have.",
+        r"Java: (record|filtered), .*; floe: refused, .*its numbers count .*",
+        (),
+    ),
 )
 _MASK_KNOWN: Final = (
     Known(

@@ -56,6 +56,7 @@ def test_consumer_with_brokers_takes_no_security_of_the_worker() -> None:
         ("max.poll.records", "500"),
         ("partition.assignment.strategy", "org.apache.kafka.clients.consumer.RangeAssignor"),
         ("interceptor.classes", "x.Y"),
+        ("value.deserializer", "org.apache.kafka.common.serialization.ByteArrayDeserializer"),
         ("ssl.cipher.suites", "TLS_AES_256_GCM_SHA384"),
         ("fetch.min.bytes", "0"),
         ("fetch.max.wait.ms", "900000"),

@@ -50,6 +50,7 @@ Problems = Callable[..., tuple[str, ...]]
         ("glue", "branch", "set iceberg.tables.default-commit-branch"),
         ("rest", "jdbc.user", "it is of type sql, and iceberg.catalog.type is rest"),
         ("sql", "username", "set iceberg.catalog.jdbc.user"),
+        ("sql", "passwd", "set iceberg.catalog.jdbc.password"),
         ("sql", "jdbc.username", "set iceberg.catalog.jdbc.user"),
         ("rest", "username", "set iceberg.catalog.rest.auth.type to basic"),
         ("glue", "catalog-id", "set iceberg.catalog.glue.id"),
@@ -77,6 +78,7 @@ def test_setting_of_a_catalog_is_answered_by_its_meaning(problems: Problems, kin
     [
         ("auth.type", "set iceberg.catalog.rest.auth.type"),
         ("auth.credential", "set iceberg.catalog.credential"),
+        ("auth.client-id", "set iceberg.catalog.credential to client-id:client-secret"),
         ("auth.impl", "remove it, or set PYICEBERG_CATALOG__<NAME>__…"),
     ],
 )
@@ -106,6 +108,10 @@ def test_setting_that_another_type_reads_is_warned_of(connector: Make, kind: str
         (f"{TABLE}branch", f"set {TABLE}commit-branch"),
         (f"{TABLE}routeRegex", f"the nearest known key is {TABLE}route-regex"),
         (f"{TABLE}routeValues", f"set {TABLE}route-regex, to the values with | between"),
+        (f"{TABLE}route.regex", f"the nearest known key is {TABLE}route-regex"),
+        (f"{TABLE}commit.branch", f"the nearest known key is {TABLE}commit-branch"),
+        (f"{TABLE}sort.by", "set floe.table.rpc.pizzas.sort-by"),
+        ("floe.table.rpc.pizzas.sort.by", "the nearest known key is floe.table.rpc.pizzas.sort-by"),
         (f"{TABLE}commit-brnch", f"the nearest known key is {TABLE}commit-branch"),
         (f"{TABLE}colour", "a table has route-regex, commit-branch, partition-by, id-columns with iceberg.table."),
         ("iceberg.tables.mapping", "set floe.table.<table>.topics for each table"),

@@ -53,6 +53,8 @@ def test_settings_that_load_code_are_refused(problems, prefix, key):
         ("sasl.login.callback.handler.class", "sasl.oauthbearer.method=oidc"),
         ("ssl.engine.factory.class", "set ssl.ca.location"),
         ("interceptor.classes", "Remove it"),
+        ("key.deserializer", "floe's converters read records. Remove it"),
+        ("value.deserializer", "floe's converters read records. Remove it"),
     ],
 )
 def test_javas_code_names_what_to_set_instead(problems, prefix, key, instead):

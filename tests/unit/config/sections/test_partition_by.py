@@ -1,8 +1,11 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from floe.config.sections.field_terms import PartitionTerm, parse_partition_by
+from tests.support.repository import DOCS
 
 COLUMNS = st.from_regex(r"[a-z_]\w{0,8}(\.[a-z]\w{0,5})?", fullmatch=True)
 TERMS = st.one_of(
@@ -63,6 +66,34 @@ def test_what_is_printed_is_read_back(terms):
 def test_what_is_no_partitioning_is_refused(text):
     with pytest.raises(ValueError, match=r".+"):
         parse_partition_by(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("bucket(16, id)", "bucket(id, 16)"),
+        ("Truncate( 4 , a.b )", "truncate(a.b, 4)"),
+        ("bucket(0, id)", "bucket(column, 16)"),
+        ("truncate(9999999999, name)", "truncate(column, 16)"),
+        ("bucket(16, a, b)", "bucket(column, 16)"),
+        ("bucket(١٦, id)", "bucket(column, 16)"),
+        ("bucket(16, )", "bucket(column, 16)"),
+        ("bucket(16)", "bucket(column, 16)"),
+    ],
+)
+def test_proposal_for_a_term_of_two_parts_is_taken(text: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=r".+") as caught:
+        parse_partition_by(text)
+    assert str(caught.value).endswith(f": {meant}")
+    assert str(parse_partition_by(meant)[0]) == meant
+
+
+def test_terms_of_the_manual_are_taken() -> None:
+    text = "".join(page.read_text() for page in DOCS.rglob("*.md"))
+    terms = set(re.findall(r"`((?:year|month|day|hour|bucket|truncate)\([^`()]+\))`", text))
+    assert {"bucket(id, 16)", "truncate(col, n)"} <= terms
+    for term in terms:
+        assert parse_partition_by(re.sub(r", n\)$", ", 16)", term)), term
 
 
 def test_one_column_may_have_different_kinds_of_terms():

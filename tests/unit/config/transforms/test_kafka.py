@@ -158,6 +158,7 @@ ROUTER = "org.apache.kafka.connect.transforms.TimestampRouter"
         ("yyyy-MM-dd HH:MM", "write mm"),
         ("yyyy-MM-dd HH:mm:SSS", "write ss"),
         ("yyyy-MM-dd yyyy", "write each once"),
+        ("yyyy-MM-dd HH:mm a", "write hh"),
     ],
 )
 def test_pattern_that_java_misreads_is_warned_of(connector, pattern, said):

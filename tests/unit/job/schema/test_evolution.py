@@ -384,6 +384,12 @@ FOLDED = ColumnRules(evolve=True, case_insensitive=True)
         ({"s": {"t": {"É": 1, "é": 2}}}, ("'s.t.é'", "'s.t.É'")),
         ({"a.B": 1, "a.b": 2}, ("'a.b'", "'a.B'")),
         ({"S": {"a": 1}, "s": {"b": 1}}, ("'s'", "'S'")),
+        # the two signs of micro, small sigmas, a Turkish i, the sign of Kelvin: one letter to Spark
+        ({"n_\u00b5s": 1, "n_\u03bcs": 2}, ("'n_\u03bcs'", "'n_\u00b5s'")),
+        ({"s": {"\u03c3": 1, "\u03c2": 2}}, ("'s.\u03c3'", "'s.\u03c2'")),
+        ({"\u0131d": 1, "Id": 2}, ("'\u0131d'", "'Id'")),
+        ({"\u0130d": 1, "id": 2}, ("'\u0130d'", "'id'")),
+        ({"\u212a": 1, "k": 2}, ("'\u212a'", "'k'")),
     ],
 )
 def test_columns_that_differ_by_case_only_reject_their_record(record: Any, names: tuple[str, str]) -> None:
@@ -393,6 +399,12 @@ def test_columns_that_differ_by_case_only_reject_their_record(record: Any, names
     assert all(name in rejected.reason for name in names)
     assert rejected.reason.endswith("sensitive for two, iceberg.tables.evolve-schema-enabled to false for none")
     assert not needs
+
+
+@pytest.mark.parametrize("record", [{"stra\u00dfe": 1, "strasse": 2}, {"\u00e9": 1, "e": 2}, {"\u01c6": 1, "dz": 2}])
+def test_letters_of_another_capital_are_other_names(record: Any) -> None:
+    decoded, needs = decode(Schema(), EVOLVE, record)
+    assert not decoded.rejected and needs.count() == 2
 
 
 @pytest.mark.parametrize("rules", [TWINS, FOLDED], ids=["sensitive", "one column"])

@@ -110,15 +110,18 @@ def test_events_as_columns_are_what_they_are_one_by_one(name: str, seed: int) ->
     assert len(columns) > 0
 
 
+@pytest.mark.parametrize("deletes", ["rewrite", "drop", "none"])
 @pytest.mark.parametrize(
     ("fill", "names"), [({}, {None, "x", "y", " "}), ({"replace_null_with_default": "true"}, {"d", "x", "y", " "})]
 )
-def test_nulls_of_an_event_become_defaults_only_if_asked(fill: dict[str, str], names: set[str | None]) -> None:
+def test_nulls_of_an_event_become_defaults_only_if_asked(
+    fill: dict[str, str], names: set[str | None], deletes: str
+) -> None:
     fields = {name: replace(one, default="d" if name == "name" else one.default) for name, one in ROW.fields}
     values, keys = given_values(1, envelope(replace(ROW, fields=tuple(fields.items()))))
-    chain = Chain.of([transform("ExtractNewRecordState", delete_handling_mode="rewrite", **fill)])
+    chain = Chain.of([transform("ExtractNewRecordState", delete_handling_mode=deletes, **fill)])
     done = chain.apply(batch(values, keys))
-    assert {value["name"] for value in done.values} == names
+    assert {value["name"] for value in done.values if value is not None} == names
 
 
 def test_event_refused_among_columns_is_refused_alone() -> None:

@@ -92,6 +92,7 @@ def test_extended_json_is_read(text: str, kind: Kind, value: Any) -> None:
             '{"v":' * 100 + "1" + "}" * 100,
         ),
         *('{"v":{"$uuid":"x"}}', '{"v":{"$date":"2024-01-02T03:04:05+19:00"}}', '{"v":{"$code":1}}', "{v:1}"),
+        *('{"v":1e400}', '{"v":[-1e999]}', '{"v":{"$numberDouble":"1e400"}}'),
     ],
 )
 def test_what_is_no_document_is_refused(text: str) -> None:
@@ -168,3 +169,19 @@ def test_arrays_of_several_types_are_refused(text: str) -> None:
     done = applied([event("c", after=text)], [{"id": "5"}])
     assert len(done.rejected) == 1
     assert len(applied([event("c", after=text)], [{"id": "5"}], array_encoding="document")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ('{"tags":[1,"x"]}', "'tags'"),
+        ('{"in":{"tags":[1,"x"]}}', "'in.tags'"),
+        ('{"l":[{"b":1},{"b":"x"}]}', "'l.b'"),
+        ('{"null":{"tags":[1,"x"]}}', "'null.tags'"),
+        ('{"l":[{"c":{"tags":[[]]}}]}', "'l.c.tags'"),
+        ('{"l":[{"$minKey":1}]}', "'l'"),
+    ],
+)
+def test_array_that_is_refused_is_named_by_its_path(text: str, path: str) -> None:
+    (rejected,) = applied([event("c", after=text)], [{"id": "5"}]).rejected
+    assert f"the array {path} has " in rejected.reason

@@ -194,3 +194,35 @@ def test_null_becomes_a_default_where_a_transform_is_told_so(name: str, as_objec
     assert defaults_left(
         [not_told, transform("SetSchemaMetadata$Value", schema_version="2")], as_objects=as_objects
     ) == [None, 3]
+
+
+UNITS = {
+    logical.AVRO_TIMESTAMP_MICROS: "microseconds",
+    logical.AVRO_LOCAL_TIMESTAMP_MICROS: "microseconds",
+    logical.AVRO_LOCAL_TIMESTAMP_MILLIS: "milliseconds",
+    logical.AVRO_TIME_MICROS: "microseconds",
+    "io.debezium.time.MicroTimestamp": "microseconds",
+    "io.debezium.time.NanoTimestamp": "nanoseconds",
+    "io.debezium.time.Timestamp": "milliseconds",
+    "io.debezium.time.MicroTime": "microseconds",
+}
+
+
+@pytest.mark.parametrize("field", ["at", ""])
+@pytest.mark.parametrize("name", UNITS)
+def test_time_of_another_precision_is_refused_and_not_misread(name: str, field: str) -> None:
+    """Java takes the microseconds of Avro and Debezium for milliseconds: 2023 becomes the year 55840."""
+    kind = ConnectSchema(Kind.INT64, name=name)
+    schema = struct({"at": kind}) if field else kind
+    is_avro = name.startswith("avro.time")
+    number = 3_600_000_000 if is_avro or not field else 1_700_000_000_000_000
+    given = pa.array([number], pa.int64()).cast(arrow_type(kind))
+    column = pa.StructArray.from_arrays([given], fields=list(arrow_type(schema))) if field else given
+    values = TypedColumns(1, [TypedPart(schema, np.arange(1), column)])
+    for precision in ("seconds", "milliseconds", "microseconds", "nanoseconds"):
+        keys = {"target_type": "string", "format": "yyyy-MM-dd HH:mm:ss", "unix_precision": precision}
+        step = transform("TimestampConverter$Value", **keys, **({"field": field} if field else {}))
+        done = Chain([step]).apply(ParsedBatch.of(records(PIECE, [b"x"]), Parsed(values, ())))
+        assert bool(done.rejected) is (precision != UNITS[name]), precision
+        for one in done.rejected:
+            assert f"set it to {UNITS[name]}" in one.reason

@@ -317,6 +317,7 @@ def test_wrong_answer_fails_the_run(run: Run, body: str, problem: str) -> None:
     [
         ("raise KeyError('price')", "raised KeyError: 'price' (own_steps.py, line "),
         ("raise SystemExit(3)", "raised SystemExit: 3"),
+        ("import asyncio\nraise asyncio.CancelledError('late')", "raised asyncio.exceptions.CancelledError: late"),
         ("return self.apply(batch)", "raised RecursionError"),
         ("return batch.with_objects([object()] * len(batch))", "JSON has no form for Python's object"),
         ("raise ValueError('first\\nlast ' + 'x' * 1000)", "raised last xxx"),
@@ -369,6 +370,17 @@ def test_pieces_of_a_batch_with_errors_become_one_part_again(run: Run, returned:
     (part,) = done.values.parts
     assert part.places.tolist() == list(range(6))
     assert part.column.field("id").to_pylist() == [0, 2, 3, 5, 7, 8]
+
+
+def test_panic_for_one_record_refuses_it_alone_and_an_interrupt_ends_the_task(run: Run) -> None:
+    head = "class Panic(BaseException):\n    pass\n\n\n"
+    body = "if {'n': 0} in batch.objects():\n    raise Panic('unwrap on None')\nreturn batch"
+    done = run(body, [{"n": 1}, {"n": 0}, {"n": 2}], head=head)
+    assert [one.index for one in done.rejected] == [1]
+    assert "raised own_steps.Panic: unwrap on None" in done.rejected[0].reason
+    assert list(done.values) == [{"n": 1}, {"n": 2}]
+    with pytest.raises(KeyboardInterrupt):
+        run("raise KeyboardInterrupt", [{"n": 1}])
 
 
 def test_error_for_too_many_records_fails_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

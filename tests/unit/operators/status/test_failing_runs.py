@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,19 @@ class Run:
     run_id: str
     logical_date: datetime
     end_date: datetime | None
+    state: str = "success"
+    conf: dict[str, Any] | None = field(default_factory=dict)
+
+
+class Airflow:
+    """The side of Airflow that tasks ask for the run before a date."""
+
+    def __init__(self, *runs: Run) -> None:
+        self.runs = sorted(runs, key=lambda run: run.logical_date, reverse=True)
+
+    def send(self, asked: Any) -> Any:
+        found = (run for run in self.runs if run.logical_date < asked.logical_date and run.state == asked.state)
+        return SimpleNamespace(dag_run=next(found, None))
 
 
 class Left:
@@ -93,3 +107,30 @@ def test_error_that_cannot_be_read_hides_no_other_connector(
     found = failing({"ti": Unreadable()}, ["a", "b"])  # type: ignore[typeddict-item]
     assert found["a"].endswith("see the log of its run r") and found["b"].endswith("write: bad")
     assert "The error of run r of a cannot be read: ImportError: a class of another release" in caplog.text
+
+
+@pytest.mark.parametrize("looks", [1, 3])
+@pytest.mark.parametrize("conf", [{"dry_run": True}, {"diagnose": True, "config": {}}])
+def test_run_that_only_looked_is_no_good_run_and_no_failed_one(
+    monkeypatch: pytest.MonkeyPatch, conf: dict[str, Any], looks: int
+) -> None:
+    def run(name: str, minutes: int, state: str, asked: dict[str, Any] | None = None) -> Run:
+        at = NOW - timedelta(minutes=minutes)
+        return Run(name, at, at, state, asked)
+
+    def found(*runs: Run) -> dict[str, str]:
+        monkeypatch.setattr("airflow.sdk.execution_time.task_runner.SUPERVISOR_COMMS", Airflow(*runs), raising=False)
+        return failing({"ti": Left(None)}, ["a"])  # type: ignore[typeddict-item]
+
+    good, bad = run("good", 90, "success"), run("bad", 60, "failed", {"dry_run": False})
+    looked = [run(f"look-{i}", i, "success", conf) for i in range(1, looks + 1)]
+    assert found(good, bad, *looked)["a"].endswith("see the log of its run bad")
+    assert (
+        found(
+            good,
+            bad,
+            run("later", 50, "success"),
+            *(run(one.run_id, i, "failed", conf) for i, one in enumerate(looked)),
+        )
+        == {}
+    )

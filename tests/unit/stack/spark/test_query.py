@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,20 @@ def test_query_of_a_store_that_is_down_says_so(tmp_path: Path) -> None:
     query.require_tables(local(tmp_path))
     with pytest.raises(StackError, match="S3 store, which is down: start it by `make up STORE=s3`"):
         query.require_tables(local(tmp_path, STORE="s3"))
+
+
+def test_query_says_what_it_waits_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "catalog.db").touch()
+    monkeypatch.setattr(query.jars, "resolve", lambda packages, *_, **__: [Path(one) for one in packages])
+    monkeypatch.setattr(query, "session", lambda *_: nullcontext("spark"))
+    monkeypatch.setattr(query, "rows_of", lambda *_: "rows")
+    monkeypatch.setattr(query, "print_table", print)
+    query.query(local(tmp_path), "select 1")
+    begun = [line for line in capsys.readouterr().out.splitlines() if "…" in line or line == "rows"]
+    waits = ("Iceberg's jars for Spark (downloaded the first time)", "Spark with Iceberg", "the statement")
+    assert begun == [*(f"  … {one}" for one in waits), "rows"]
 
 
 def test_command_passes_statement_and_connector_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

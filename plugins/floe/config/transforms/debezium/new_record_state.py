@@ -22,7 +22,7 @@ class NewRecordState(TransformOptions):
     """``fields``, ``headers``: what is added. ``route_by``: the field whose value becomes the topic, "" for none.
 
     ``drop_header``: the header that names fields to leave out, "" for none; ``drops_from_key``: of the key too;
-    ``drops_optional``: only those that are optional. ``fills_defaults``: where rows are rewritten, nulls become defaults.
+    ``drops_optional``: only those that are optional. ``fills_defaults``: nulls of rows become defaults.
     """
 
     deletes: Deletes = Deletes.TOMBSTONE
