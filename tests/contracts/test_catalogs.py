@@ -1,4 +1,4 @@
-"""What every type of catalog has to do, on a real one of each: all of ``PROVIDERS``, and one that floe does not ship."""
+"""What every type of catalog has to do, on a real one of each: all of ``TYPES``, and one that floe does not ship."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from floe.catalogs.client import Tables
 from floe.catalogs.errors import Answer
 from floe.catalogs.exceptions import CatalogUnreachable, TableMissing
 from floe.catalogs.providers.base import CatalogProvider
-from floe.catalogs.providers.registry import PROVIDERS, provider_of
-from floe.config.catalogs.base import CatalogType
+from floe.catalogs.providers.registry import provider_named, provider_of
 from floe.config.catalogs.registry import TYPES
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
@@ -28,7 +27,7 @@ from floe.model.ledger_codec import read_properties
 from floe.status.catalog_probe import probe_catalog
 from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import append
-from tests.support.catalogs import CatalogLake, InMemoryProvider, RestLake
+from tests.support.catalogs import IN_MEMORY, CatalogLake, RestLake
 from tests.support.fixtures import short_waits  # noqa: F401 - of every test here
 from tests.support.metastores.lakes import SERVERS, make_lake
 from tests.support.metastores.nessie import NessieLake
@@ -37,12 +36,12 @@ from tests.support.tables.slices import write_slice
 
 KINDS = [
     pytest.param(kind, marks=SERVERS[kind][0] if kind in SERVERS else [])
-    for kind in dict.fromkeys((*PROVIDERS, *SERVERS, "in-memory"))
+    for kind in dict.fromkeys((*TYPES, *SERVERS, "in-memory"))
 ]
 
 MANY_KINDS = [
     pytest.param(kind, marks=pytest.mark.ci if kind in ("sql", "rest") else pytest.mark.full)
-    for kind in dict.fromkeys((*PROVIDERS, *SERVERS))
+    for kind in dict.fromkeys((*TYPES, *SERVERS))
     if kind != "rest-strict"  # its tables are those of the server behind it
 ]
 PAGED = ("rest", "nessie")
@@ -50,8 +49,7 @@ PAGED = ("rest", "nessie")
 
 @pytest.fixture(params=KINDS)
 def lake(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CatalogLake]:
-    monkeypatch.setitem(TYPES, "in-memory", CatalogType("in-memory"))
-    monkeypatch.setitem(PROVIDERS, "in-memory", InMemoryProvider())
+    monkeypatch.setitem(TYPES, "in-memory", IN_MEMORY)
     made = make_lake(request.param, tmp_path, request.getfixturevalue)
     yield made
     made.close()
@@ -59,7 +57,7 @@ def lake(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def provider(lake: CatalogLake) -> CatalogProvider:
-    return PROVIDERS[lake.kind]
+    return provider_named(lake.kind)
 
 
 def ledger_to(end: int, partition: int = 0) -> Ledger:

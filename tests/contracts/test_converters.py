@@ -15,15 +15,15 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from floe.config.converters import registry as config
 from floe.config.converters.base import PLAIN_JSON, ConverterSpec
-from floe.config.converters.kinds import ENVELOPE, PLAIN_KINDS, SIMPLE_HEADER
+from floe.config.converters.kinds import ENGINES, ENVELOPE, PLAIN_KINDS, SIMPLE_HEADER
 from floe.config.converters.registry import read_converter
+from floe.config.engine import Engine
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
 from floe.config.properties import Properties
-from floe_job.convert import registry
 from floe_job.convert.base import Converters, Decoded, TableConverter
 from floe_job.convert.context import ConverterContext
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 from tests.support.job import line_converter
@@ -105,7 +105,7 @@ UNREGISTERED = {
 @pytest.fixture(params=[*REGISTERED, *UNREGISTERED])
 def case(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Case:
     """Each registered implementation, and one that is registered here, by one line."""
-    monkeypatch.setitem(registry.CONVERTERS, line_converter.KIND, line_converter.LineConverters)
+    monkeypatch.setitem(ENGINES, line_converter.KIND, Engine(f"{line_converter.__name__}:LineConverters"))
     return {**REGISTERED, **UNREGISTERED}[request.param]
 
 
@@ -133,7 +133,7 @@ def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
 
 
 def test_converter_every_registered_kind_has_a_case() -> None:
-    assert set(registry.CONVERTERS) - PLAIN_KINDS == {case.spec.kind for case in REGISTERED.values()}
+    assert set(ENGINES) - PLAIN_KINDS == {case.spec.kind for case in REGISTERED.values()}
 
 
 def test_converter_specs_of_all_classes_name_an_implementation() -> None:
@@ -141,7 +141,7 @@ def test_converter_specs_of_all_classes_name_an_implementation() -> None:
         for role in converter.roles:
             spec = converter.read(OptionReader({"schemas.enable": "false"}), role)
             assert spec.role == role
-            assert spec.kind in registry.CONVERTERS or (role, spec.kind) == ("header", SIMPLE_HEADER)
+            assert spec.kind in ENGINES or (role, spec.kind) == ("header", SIMPLE_HEADER)
 
 
 def test_converter_unknown_kind_is_refused_by_name() -> None:

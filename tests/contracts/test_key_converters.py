@@ -18,7 +18,7 @@ from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
 from floe.registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from tests.support.avro import varint
 from tests.support.job.converters import NO_REGISTRY
 from tests.support.job.formats import (

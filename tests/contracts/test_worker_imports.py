@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,15 +12,17 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import DoubleType, LongType, NestedField, StringType, TimestamptzType
 
 from floe.config import parse_connector
+from floe.config.converters.kinds import ENGINES
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
+from floe.config.transforms.predicates import PREDICATES
 from floe.model.ranges import OffsetRange
 from floe_job.contract.target import TableTarget
 from floe_job.contract.task import DeadLetterRules, RouteRules, Task
 from floe_job.source.range_part import RangePart
-from floe_job.transform.registry import FAMILIES, name_of
 from tests.support.connectors import MINIMAL
 from tests.support.job.new_worker import loaded_by
+from tests.support.job.transform_settings import all_settings
 from tests.support.job.transforms import transform
 from tests.support.tables.parquet_tables import TableFactory, new_table
 
@@ -111,7 +112,9 @@ def test_a_transform_loads_its_own_code(flat_json: Task, tmp_path: Path) -> None
     assert within(loaded, [f"floe_job.transform.{name}" for name in others]) == []
 
 
-def test_every_name_in_the_registry_of_transforms_is_a_class_of_settings() -> None:
-    for name in FAMILIES:
-        module, _, kind = name.rpartition(".")
-        assert name_of(getattr(import_module(f"floe.config.transforms.{module}"), kind)) == name
+def test_code_of_every_transform_predicate_and_converter_is_there() -> None:
+    settings = all_settings()
+    engines = [one for kind in settings for one in (kind.engine.records, kind.engine.columns) if one]
+    assert len(engines) > len(settings) > 20
+    for engine in (*engines, *(one.engine for one in PREDICATES.values()), *ENGINES.values()):
+        assert callable(engine.load())

@@ -16,6 +16,8 @@ from sqlalchemy.exc import OperationalError
 
 from floe.catalogs.providers.base import PlainProvider, settings_with_address
 from floe.config import parse_connector
+from floe.config.catalogs.base import CatalogType
+from floe.config.engine import Engine
 from stack.services.postgresql import ADMIN, PASSWORD, PostgreSql
 from stack.services.rest_catalog import RestCatalog
 from tests.support.metastores.glue import BUCKET, KEY, REGION, SECRET
@@ -205,3 +207,7 @@ class InMemoryProvider(PlainProvider):
 
     def open(self, spec: CatalogSpec) -> Catalog:
         return InMemoryCatalog(spec.name, **settings_with_address(spec))
+
+
+IN_MEMORY = CatalogType("in-memory", Engine(f"{__name__}:InMemoryProvider"))
+"""A type of catalog that floe does not ship."""

@@ -29,9 +29,10 @@ from pyiceberg.table import Table
 from floe.catalogs.errors import CatalogErrors, cause_of, first_line
 from floe.catalogs.exceptions import CodeRefused, TableMissing, TableUnsuitable
 from floe.catalogs.providers.base import catalog_settings
-from floe.catalogs.providers.registry import PROVIDERS, open_with_provider
+from floe.catalogs.providers.registry import open_with_provider, provider_named
 from floe.catalogs.table_creation import SHIPPED, NewTable
 from floe.config import Connector
+from floe.config.catalogs.registry import TYPES
 from floe.config.secrets.detection import shown_address
 from floe.config.secrets.mask import clip, hide, learn, learn_environment
 from floe.config.sections.catalog import CatalogSpec
@@ -238,9 +239,9 @@ def _errors_of(spec: CatalogSpec) -> CatalogErrors:
     def address() -> str:
         return shown_address(str(catalog_settings(spec).get("uri", "")))
 
-    provider = PROVIDERS.get(spec.type)
-    if provider is None:
+    if spec.type not in TYPES:
         return CatalogErrors(spec.name, address)
+    provider = provider_named(spec.type)
     return CatalogErrors(spec.name, address, provider.classify, partial(provider.misconfiguration, spec))
 
 

@@ -75,10 +75,11 @@ def preload() -> None:
 
 
 def _import_catalogs() -> None:
-    from floe.catalogs.providers.registry import PROVIDERS
+    from floe.catalogs.providers.registry import provider_named
+    from floe.config.catalogs.registry import TYPES
 
-    for provider in PROVIDERS.values():
-        for name in provider.modules:
+    for kind in TYPES:
+        for name in provider_named(kind).modules:
             _try(name, partial(import_module, name))
 
 

@@ -24,7 +24,6 @@ DRIVERS: Final[Mapping[str, str]] = {
 
 _CLASS: Final = "org.apache.iceberg.spark.SparkCatalog"
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
-_NO_ADDRESS: Final = ("glue", "hadoop")
 _READ_ONLY: Final[Mapping[str, Mapping[str, str]]] = {
     # milliseconds to wait while a run commits
     "jdbc:sqlite:": {"jdbc.open_mode": "1", "jdbc.busy_timeout": "30000"},
@@ -41,12 +40,13 @@ class SparkCatalog:
     """A catalog by its name.
 
     ``properties`` are those of Iceberg's Spark catalog, without ``spark.sql.catalog.<name>.``; ``system`` are system
-    properties of the JVM. Both may contain secrets.
+    properties of the JVM. Both may contain secrets. ``needs_aws``: its client is AWS's.
     """
 
     name: str
     properties: Mapping[str, str] = field(repr=False)
     system: Mapping[str, str] = field(default_factory=dict, repr=False)
+    needs_aws: bool = False
 
     @classmethod
     def of(cls, spec: CatalogSpec, known: Mapping[str, object] | None = None) -> SparkCatalog:
@@ -70,14 +70,14 @@ class SparkCatalog:
             made |= {"jdbc.init-catalog-tables": "false"}
             made |= next((safe for start, safe in _READ_ONLY.items() if made["uri"].startswith(start)), {})
             _require_driver(spec.name, made["uri"])
-        return cls(spec.name, made, system_properties(spec.type, texts))
+        return cls(spec.name, made, system_properties(TYPES[spec.type], texts), needs_aws=TYPES[spec.type].needs_aws)
 
     @property
     def packages(self) -> tuple[str, ...]:
         """The packages of its jars, beside what Spark contains."""
         uri, found = self.properties.get("uri", ""), [RUNTIME]
         found += [package for start, package in DRIVERS.items() if uri.startswith(start)]
-        if self.properties["type"] == "glue" or _is_signed(self.properties):
+        if self.needs_aws or _is_signed(self.properties):
             found.append(AWS_BUNDLE)
         if (bundle := bundle_of(self.properties)) is not None:
             found.append(bundle)
@@ -106,7 +106,7 @@ def _require_reachable(spec: CatalogSpec, given: Mapping[str, object], texts: Ma
         message = f"iceberg.catalog.{references[0]} is a reference that is not resolved here: query this catalog by "
         message += "`python -m floe query`, with what its provider needs in the environment"
         raise QueryRefused(message)
-    if "uri" not in texts and spec.type not in _NO_ADDRESS:
+    if "uri" not in texts and TYPES[spec.type].has_address:
         message = f"the address of catalog {spec.name!r} is not in the connector: set iceberg.catalog.uri there, or "
         message += f"PYICEBERG_CATALOG__{spec.name.upper()}__URI here"
         raise QueryRefused(message)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from floe.config.catalogs.base import CatalogType
+
 AWS_BUNDLE: Final = "org.apache.iceberg:iceberg-aws-bundle:1.12.0"
 BUNDLES: Final[Mapping[str, str]] = {
     "s3": AWS_BUNDLE,
@@ -38,11 +40,6 @@ _RENAMED: Final[Mapping[str, str]] = {
 }
 """PyIceberg's names that Java does not read, with Java's. A key that is given by Java's name counts."""
 
-_SYSTEM: Final[Mapping[str, tuple[str, ...]]] = {
-    "aws.accessKeyId": ("glue.access-key-id", "client.access-key-id"),
-    "aws.secretAccessKey": ("glue.secret-access-key", "client.secret-access-key"),
-    "aws.sessionToken": ("glue.session-token", "client.session-token"),
-}
 _PROFILES: Final = ("glue.profile-name", "s3.profile-name", "client.profile-name")
 
 
@@ -80,10 +77,10 @@ def java_keys(given: Mapping[str, str], *, picks_io: bool) -> dict[str, str]:
     return made
 
 
-def system_properties(kind: str, given: Mapping[str, str]) -> dict[str, str]:
-    """Return what AWS's clients read of the JVM: the keys of Glue, for which Iceberg has no property, and a profile."""
+def system_properties(kind: CatalogType, given: Mapping[str, str]) -> dict[str, str]:
+    """Return what the catalog's client reads of the JVM, and a profile of AWS."""
     found = {}
-    for name, keys in _SYSTEM.items() if kind == "glue" else ():
+    for name, keys in kind.jvm_properties.items():
         value = next((given[key] for key in keys if key in given), None)
         if value is not None:
             found[name] = value

@@ -1,6 +1,6 @@
 """Converters: from the bytes of records to rows, to a route's field, or to whole values.
 
-One implementation per kind of bytes, chosen by ``floe_job.convert.registry``. Each of them guarantees:
+One implementation per kind of bytes, chosen by ``floe_job.convert.makers``. Each of them guarantees:
 
 * A record that cannot be read is the only one rejected; the order of the others does not change.
 * The result is the same however the records are cut into batches.

@@ -14,7 +14,7 @@ from floe.parquet.table_writer import TableWriter
 from floe.tables.file_checks import is_inside, roots_of
 from floe_job.contract.target import TableTarget
 from floe_job.convert.context import ConverterContext, LookupRecorder
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from floe_job.write.table_rows import TableRows
 
 _MAX_PARAMETER = 2**31 - 1

@@ -17,8 +17,8 @@ from floe_job.contract.task import RouteRules
 from floe_job.convert.base import FieldConverter
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.header_framing import Framed, framing_of
+from floe_job.convert.makers import converters_of
 from floe_job.convert.plain.texts import UTF_8, text_reader
-from floe_job.convert.registry import converters_of
 from floe_job.source.record_batch import ParsedValues, Records
 from floe_job.source.value_columns import column_of, values_of
 from floe_job.stages import KEY_CONVERTER, ROUTE

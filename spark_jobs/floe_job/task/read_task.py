@@ -22,7 +22,7 @@ from floe_job.contract.result import Failure, RangePartResult, TaskResult
 from floe_job.contract.task import Task
 from floe_job.convert.context import ConverterContext, LookupRecorder
 from floe_job.convert.header_framing import framing_of
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from floe_job.dead_letters.collector import DeadLetterCollector
 from floe_job.exceptions import SchemaConflict
 from floe_job.logs import start_logging

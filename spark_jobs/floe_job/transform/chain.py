@@ -43,11 +43,11 @@ class _Step:
 
     @classmethod
     def of(cls, spec: TransformSpec) -> _Step:
-        from floe_job.transform.registry import family_of, predicate_of
+        from floe_job.transform.family import engine_of, predicate_of, transform_of
 
         predicate = None if spec.predicate is None else predicate_of(spec.predicate)
-        family = family_of(spec.options)
-        return cls(family.records(spec.options), family.reads, spec.options.reads_keys, predicate, spec.negate)
+        reads = Reads(engine_of(spec.options).reads)
+        return cls(transform_of(spec.options), reads, spec.options.reads_keys, predicate, spec.negate)
 
     def apply(self, batch: ParsedBatch) -> ParsedBatch:
         if self.reads is not Reads.NOTHING:
@@ -170,11 +170,11 @@ class Chain:
             by_kind.setdefault(type(spec.options), []).append(spec.options)
         makers: list[Callable[[Schema | None], ColumnTransform]] = []
         if by_kind:
-            from floe_job.transform.registry import family_of
+            from floe_job.transform.family import engine_of
         for options in by_kind.values():
-            columns = family_of(options[0]).columns
+            columns = engine_of(options[0]).columns
             if columns is None:
-                problem = f"{type(options[0]).__name__} is said to be columnar, and its family makes no columns"
+                problem = f"{type(options[0]).__name__} is said to be columnar, and its engine makes no columns"
                 raise ValueError(problem)
             makers.append(partial(columns, transforms=options, fold=fold))
         return makers[0](schema) if len(makers) == 1 else Columns(schema, makers)

@@ -1,46 +1,42 @@
-"""What makes transforms of one kind from their settings."""
+"""The code of a chain's transforms and conditions, as their settings name it. A module is loaded once a chain needs it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from floe_job.transform.reads import Reads
-
 if TYPE_CHECKING:
-    from floe_job.transform.base import ColumnTransform, RecordTransform
+    from floe.config.sections.transforms import PredicateSpec
+    from floe.config.transforms.options import TransformEngine, TransformOptions
+    from floe_job.transform.base import Predicate, RecordTransform
 
 
-@dataclass(frozen=True)
-class Family:
-    """A kind of transform. ``records``: makes a transform from its settings, which sees of values what ``reads`` says.
-
-    ``columns``: for columnar settings, makes one transform from all of them in a chain, as ``MetadataColumns`` is made.
-    """
-
-    records: Callable[[Any], RecordTransform]
-    columns: Callable[..., ColumnTransform] | None = None
-    reads: Reads = Reads.OBJECTS
+def engine_of(options: TransformOptions) -> TransformEngine:
+    """Return the code for some settings. Raises ValueError where they name none."""
+    engine: TransformEngine | None = getattr(type(options), "engine", None)
+    if engine is None:
+        problem = f"nothing transforms by {type(options).__qualname__}: its class has no `engine`"
+        raise ValueError(problem)
+    return engine
 
 
-def code(module: str, name: str) -> Callable[..., Any]:
-    """Return what calls a class of ``floe_job.transform``; its module is loaded by the first call: a worker needs few."""
+def transform_of(options: Any) -> RecordTransform:
+    """Make a transform of records from its settings. Raises what ``engine_of`` and the code raise."""
+    engine = engine_of(options)
+    made: Any = engine.records(options)
+    if engine.changes == "records":
+        found: RecordTransform = made
+        return found
+    from floe_job.transform.value_change import EachValue
 
-    def make(*arguments: Any, **more: Any) -> Any:
-        return getattr(import_module(f"floe_job.transform.{module}"), name)(*arguments, **more)
-
-    return make
+    return EachValue(made, options.side) if engine.changes == "side" else EachValue(made)
 
 
-def each(module: str, name: str, *, is_sided: bool = True) -> Family:
-    """Return the family of a transform that changes each value by itself, or each key where its settings say so."""
-    change = code(module, name)
+def predicate_of(spec: PredicateSpec) -> Predicate:
+    """Return the code of a condition. Raises ValueError where there is none."""
+    from floe.config.transforms.predicates import PREDICATES
 
-    def make(options: Any) -> RecordTransform:
-        from floe_job.transform.value_change import EachValue
-
-        return EachValue(change(options), options.side) if is_sided else EachValue(change(options))
-
-    return Family(make, reads=Reads.COLUMNS)
+    if spec.type not in PREDICATES:
+        problem = f"nothing tests {spec.type!r}"
+        raise ValueError(problem)
+    found: Predicate = PREDICATES[spec.type].engine(spec)
+    return found

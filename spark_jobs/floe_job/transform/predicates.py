@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from floe.config.expressions.java_regex import compile_expression
 from floe.config.sections.transforms import PredicateSpec
-from floe.config.transforms.predicates import HAS_HEADER_KEY, NAME, PATTERN, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
+from floe.config.transforms.predicates import NAME, PATTERN
 from floe_job.source.messages import has_header
-from floe_job.transform.base import Predicate
 from floe_job.transform.batch import ParsedBatch
 
 MAX_KNOWN: Final = 10_000
@@ -60,11 +59,3 @@ class RecordIsTombstone:
         """Say of each record whether it does."""
         found: list[bool] = batch.is_tombstone.tolist()
         return found
-
-
-PREDICATES: Final[dict[str, Callable[[PredicateSpec], Predicate]]] = {
-    TOPIC_NAME_MATCHES: TopicNameMatches,
-    HAS_HEADER_KEY: HasHeaderKey,
-    RECORD_IS_TOMBSTONE: RecordIsTombstone,
-}
-"""By the Java class."""

@@ -11,7 +11,7 @@ from floe_job.contract.task import Task
 from floe_job.convert.base import Converters, Parsed
 from floe_job.convert.context import ConverterContext, LookupRecorder
 from floe_job.convert.header_framing import framing_of
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from floe_job.source.record_batch import Records
 from floe_job.stages import KEY_CONVERTER, VALUE_CONVERTER
 

@@ -15,6 +15,7 @@ from pyiceberg.types import LongType, NestedField
 
 from floe.catalogs.exceptions import CatalogFailed, CatalogMisconfigured, CatalogUnreachable, TableUnsuitable
 from floe.config.catalogs.base import CatalogType
+from floe.config.catalogs.hive import HIVE
 from floe.tables.exceptions import TableNotCommitted
 from stack.settings import free_port
 from tests.support.catalogs import HiveLake
@@ -263,7 +264,7 @@ def test_column_that_the_metastore_does_not_take_leaves_the_table_as_it_is(
 
 
 def test_what_only_the_metastore_refuses_is_told_in_its_words(lake: HiveLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("floe.catalogs.providers.hive.catalog.HIVE", CatalogType("hive"))
+    monkeypatch.setattr("floe.catalogs.providers.hive.catalog.HIVE", CatalogType("hive", HIVE.provider))
     monkeypatch.setattr("floe.catalogs.providers.hive.catalog._check_columns", lambda *_: None)
     tables, schema = lake.tables(), Schema(NestedField(1, "id", LongType(), required=False))
     with pytest.raises(TableUnsuitable, match="InvalidObjectException: my-table is not a valid object name"):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyiceberg.exceptions import BadRequestError
 
-from floe.catalogs.providers.registry import PROVIDERS
+from floe.config.catalogs.registry import TYPES
 from tests.integration.readers.reader_tables import KINDS, ReaderTable, make_partitioned, make_plain
 from tests.integration.readers.spark_checks import metadata_rows, wrong_counts, wrong_files, wrong_metadata
 from tests.integration.readers.spark_queries import READ_BY_SPARK, Spark
@@ -20,7 +20,7 @@ from tests.support.metastores.lakes import make_lake
 
 pytestmark = pytest.mark.full
 
-PLACES = [*PROVIDERS, "postgresql"]
+PLACES = [*TYPES, "postgresql"]
 TEXTS = ("c_bool", "c_int", "c_long", "c_decimal", "c_wide", "c_date", "c_string", "c_uuid")
 """Columns whose values Java and Python spell alike."""
 

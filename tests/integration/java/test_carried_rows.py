@@ -16,7 +16,7 @@ from floe.config.converters.kinds import PROTOBUF
 from floe.config.properties import Properties
 from floe_job.convert.base import Converters
 from floe_job.convert.context import ConverterContext
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from floe_job.convert.typed.whole.values import TypedColumns
 from floe_job.schema.rules import ColumnRules
 from tests.support.avro import varint

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from floe.config.converters import registry as converter_config
+from floe.config.converters.kinds import ENGINES
+from floe.config.engine import Engine
+from floe.config.transforms.options import TransformEngine
 from floe.model.accounting import RangeCounts
 from floe.tables.exceptions import DeadLettersLeft
 from floe.tables.routes import Routes
-from floe_job.convert import registry
 from floe_job.exceptions import SliceRefused
-from floe_job.transform import registry as transform_registry
-from floe_job.transform.family import Family
 from tests.support.job import line_converter, own_transforms
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import replay
@@ -38,7 +38,7 @@ GIVEN: list[Any] = [
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     own_transforms.register(monkeypatch)
     monkeypatch.setitem(converter_config.CONVERTERS, line_converter.CLASS, line_converter.LINES)
-    monkeypatch.setitem(registry.CONVERTERS, line_converter.KIND, line_converter.LineConverters)
+    monkeypatch.setitem(ENGINES, line_converter.KIND, Engine(f"{line_converter.__name__}:LineConverters"))
 
 
 def steered(pipeline: MakePipeline, keys: Mapping[str, Any] = STEER) -> Pipeline:
@@ -188,8 +188,8 @@ def test_own_transform_dead_letters_are_redriven(pipeline: MakePipeline, monkeyp
     one = steered(pipeline)
     one.produce(GIVEN)
     one.run()
-    steering = transform_registry.name_of(own_transforms.Steering)
-    monkeypatch.setitem(transform_registry.FAMILIES, steering, Family(own_transforms.Forgive))
+    forgiving = TransformEngine(Engine(f"{own_transforms.__name__}:Forgive"))
+    monkeypatch.setattr(own_transforms.Steering, "engine", forgiving)
     replay(one, dead_letters=True)
     assert one.column("id") == [0, 1, 3, 8]
     with pytest.raises(DeadLettersLeft, match="all 2 dead letters"):

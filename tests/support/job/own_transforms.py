@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 
+from floe.config.engine import Engine
 from floe.config.properties import Properties
 from floe.config.sections.transforms import PredicateSpec, TransformSpec
 from floe.config.transforms import registry as config
-from floe.config.transforms.options import By, PredicateClass, TransformClass, TransformOptions
+from floe.config.transforms.options import By, PredicateClass, TransformClass, TransformEngine, TransformOptions
+from floe.config.transforms.predicates import PREDICATES
 from floe_job.schema.evolution import Path
 from floe_job.schema.proposal import Proposal
-from floe_job.transform import predicates, registry
 from floe_job.transform.base import Refusal
 from floe_job.transform.batch import ParsedBatch
-from floe_job.transform.family import Family
 from floe_job.transform.record_metadata import RecordMetadata
 
 # -- whole records: what the field "do" says ---------------------------------------------------------------------------
@@ -29,6 +29,8 @@ from floe_job.transform.record_metadata import RecordMetadata
 @dataclass(frozen=True)
 class Steering(TransformOptions):
     """``mark``: what a record gets that goes on."""
+
+    engine: ClassVar = TransformEngine(Engine(f"{__name__}:Steer"))
 
     mark: str = "seen"
 
@@ -73,6 +75,8 @@ STEER = TransformClass("example.Steer", ("mark",), lambda problems, prefix, keys
 @dataclass(frozen=True)
 class Label(TransformOptions):
     """One column of one text; rows with an odd offset are refused if it is ``picky``."""
+
+    engine: ClassVar = TransformEngine(Engine(f"{__name__}:LabelRecords"), columns=Engine(f"{__name__}:LabelColumns"))
 
     column: str = "label"
     picky: bool = False
@@ -149,7 +153,9 @@ class HasField:
         return [isinstance(value, dict) and self._name in value for value in batch.values]
 
 
-HAS_FIELD = PredicateClass("example.HasField", ("name",), lambda problems, prefix, keys: None)
+HAS_FIELD = PredicateClass(
+    "example.HasField", ("name",), lambda problems, prefix, keys: None, Engine(f"{__name__}:HasField")
+)
 
 
 def has_field(name: str) -> PredicateSpec:
@@ -160,13 +166,10 @@ def has_field(name: str) -> PredicateSpec:
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add all of them, each by one line in each registry."""
+    """Add all of them, each by one line in its registry."""
     monkeypatch.setitem(config.TRANSFORMS, STEER.name, STEER)
     monkeypatch.setitem(config.TRANSFORMS, LABEL.name, LABEL)
-    monkeypatch.setitem(config.PREDICATES, HAS_FIELD.name, HAS_FIELD)
-    monkeypatch.setitem(registry.FAMILIES, registry.name_of(Steering), Family(Steer))
-    monkeypatch.setitem(registry.FAMILIES, registry.name_of(Label), Family(LabelRecords, LabelColumns))
-    monkeypatch.setitem(predicates.PREDICATES, "example.HasField", HasField)
+    monkeypatch.setitem(PREDICATES, HAS_FIELD.name, HAS_FIELD)
 
 
 def steer(alias: str = "steer", mark: str = "seen", **more: Any) -> TransformSpec:

@@ -6,9 +6,11 @@ from pyiceberg.schema import Schema
 
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.base import PlainProvider
-from floe.catalogs.providers.registry import PROVIDERS, open_with_provider, provider_of
+from floe.catalogs.providers.registry import open_with_provider, provider_named, provider_of
 from floe.config import Properties
+from floe.config.catalogs.base import CatalogType
 from floe.config.catalogs.registry import TYPES
+from floe.config.engine import Engine
 from floe.config.sections.catalog import CatalogSpec
 
 
@@ -19,18 +21,19 @@ class MemoryProvider(PlainProvider):
 
 @pytest.fixture
 def memory(monkeypatch):
-    monkeypatch.setitem(PROVIDERS, "memory", MemoryProvider())
+    monkeypatch.setitem(TYPES, "memory", CatalogType("memory", Engine(f"{__name__}:MemoryProvider")))
     return CatalogSpec("memory", "lake", Properties({"type": "memory"}))
 
 
 def test_every_type_of_the_configuration_has_a_provider():
-    assert PROVIDERS.keys() == TYPES.keys()
+    for name in TYPES:
+        assert provider_named(name) is provider_named(name)
 
 
 def test_a_registered_provider_opens_and_is_found_again(memory):
     catalog = open_with_provider(memory)
     catalog.create_namespace("db")
-    assert provider_of(catalog.create_table("db.t", Schema())) is PROVIDERS["memory"]
+    assert provider_of(catalog.create_table("db.t", Schema())) is provider_named("memory")
 
 
 def test_a_catalog_that_floe_did_not_open_has_no_provider():

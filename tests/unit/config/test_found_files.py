@@ -8,7 +8,7 @@ import pytest
 
 from floe.config import Connector
 from floe.config.connector_files import read_file
-from floe.config.converters.plain import PLAIN
+from floe.config.converters.plain import CLASSES
 from tests.support.connectors import MINIMAL
 
 CATALOG = "iceberg.catalog."
@@ -28,7 +28,7 @@ def transformed(converter: str, kind: str, **keys: str) -> dict[str, Any]:
     return {"value.converter": converter, "transforms": "t", "transforms.t.type": kind, **own}
 
 
-@pytest.mark.parametrize("converter", [name for name, one in PLAIN.items() if "value" in one.roles])
+@pytest.mark.parametrize("converter", [name for name, one in CLASSES.items() if "value" in one.roles])
 def test_values_that_get_fields_are_not_warned_of(connector: Make, converter: str) -> None:
     hoisted = transformed(converter, f"{KAFKA}HoistField$Value", field="line")
     assert connector(hoisted, ("value.converter.schemas.enable",)).warnings == ()

@@ -1,35 +1,22 @@
-"""Every type of catalog, and which provider opened the catalog of a table."""
+"""The provider of each type of catalog, and which one opened the catalog of a table."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from floe.catalogs import pyiceberg_patches
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.base import CatalogProvider
-from floe.catalogs.providers.glue.provider import GlueProvider
-from floe.catalogs.providers.hadoop.provider import HadoopProvider
-from floe.catalogs.providers.hive.provider import HiveProvider
-from floe.catalogs.providers.nessie.provider import NessieProvider
-from floe.catalogs.providers.rest.provider import RestProvider
-from floe.catalogs.providers.sql.provider import SqlProvider
+from floe.config.catalogs.registry import TYPES
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
+    from floe.config.engine import Engine
     from floe.config.sections.catalog import CatalogSpec
-
-PROVIDERS: dict[str, CatalogProvider] = {
-    "sql": SqlProvider(),
-    "rest": RestProvider(),
-    "hadoop": HadoopProvider(),
-    "nessie": NessieProvider(),
-    "hive": HiveProvider(),
-    "glue": GlueProvider(),
-}
-"""By the name that ``floe.config.catalogs.registry`` has for the type."""
 
 _OPENED: WeakKeyDictionary[Catalog, CatalogProvider] = WeakKeyDictionary()
 """By catalog, not by a property of it: a REST server answers with properties."""
@@ -37,7 +24,7 @@ _OPENED: WeakKeyDictionary[Catalog, CatalogProvider] = WeakKeyDictionary()
 
 def open_with_provider(spec: CatalogSpec) -> Catalog:
     """Open a catalog by the provider of its type. Raises the provider's errors, and those of ``provider_named``."""
-    provider = provider_named(spec)
+    provider = provider_named(spec.type)
     if not provider.has_atomic_commit:
         msg = (
             f"catalog {spec.name!r} of type {spec.type!r} cannot swap a table's metadata in one step, so two commits at once "
@@ -50,13 +37,21 @@ def open_with_provider(spec: CatalogSpec) -> Catalog:
     return catalog
 
 
-def provider_named(spec: CatalogSpec) -> CatalogProvider:
-    """Return the provider of a catalog's type. Raises ValueError for a type without one."""
-    provider = PROVIDERS.get(spec.type)
-    if provider is None:
-        msg = f"there is no provider for its type {spec.type!r}, only for {', '.join(map(repr, PROVIDERS))}"
+def provider_named(kind: str) -> CatalogProvider:
+    """Return the provider of a type of catalog, which is loaded when it is first asked for.
+
+    Raises ValueError for a type that there is not, and ImportError for one whose library is not installed.
+    """
+    if kind not in TYPES:
+        msg = f"there is no provider for its type {kind!r}, only for {', '.join(map(repr, TYPES))}"
         raise ValueError(msg)
-    return provider
+    return _made(TYPES[kind].provider)
+
+
+@cache
+def _made(provider: Engine) -> CatalogProvider:
+    made: CatalogProvider = provider()
+    return made
 
 
 def provider_of(table: Table) -> CatalogProvider:

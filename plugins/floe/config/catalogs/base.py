@@ -4,9 +4,12 @@ All keys are without ``iceberg.catalog.``. Pure, of the standard library: a file
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import Final, Literal
+
+from floe.config.connection_fields import ConnectionFields
+from floe.config.engine import Engine
 
 PREFIX: Final = "iceberg.catalog."
 
@@ -18,6 +21,9 @@ NameRule = Callable[[str], str | None]
 
 Translate = Callable[[Mapping[str, str]], dict[str, str]]
 """Takes keys and values as the file has them, with references resolved, and returns them as a library wants them."""
+
+OfConnection = Callable[[ConnectionFields, Mapping[str, str]], dict[str, str]]
+"""Takes an Airflow connection and the properties that are known already, and returns those that the connection adds."""
 
 
 class KeyStatus(Enum):
@@ -76,22 +82,32 @@ def _any_name(_: str) -> str | None:
     return None
 
 
+def _nothing_of_it(_: ConnectionFields, __: Mapping[str, str]) -> dict[str, str]:
+    return {}
+
+
 def _as_given(given: Mapping[str, str]) -> dict[str, str]:
     return dict(given)
 
 
 @dataclass(frozen=True)
 class CatalogType:
-    """One type of catalog.
+    """One type of catalog: all that floe knows of it but the code that opens it, which ``provider`` names.
 
-    ``name``: its provider's. ``aliases``: other values of ``iceberg.catalog.type`` that mean it. ``implementations``: Java's
-    classes that ``iceberg.catalog.catalog-impl`` may name. ``keys``: its own, beside those of every catalog and of stores.
-    ``to_pyiceberg``: what has another form in PyIceberg, beyond the names in ``keys``; it gets keys by PyIceberg's names.
-    ``to_spark``: the same for Spark's catalog, where it gets the file's keys. ``name_problem``: its rule for tables' names.
-    ``folds_case``: names that differ by case only are one table.
+    ``provider``: the ``CatalogProvider``, made without arguments. ``aliases``: other values of ``iceberg.catalog.type``
+    that mean it. ``implementations``: Java's classes that ``iceberg.catalog.catalog-impl`` may name. ``keys``: its own,
+    beside those of every catalog and of stores. ``to_pyiceberg``: what has another form in PyIceberg, beyond the names
+    in ``keys``; it gets keys by PyIceberg's names. ``to_spark``: the same for Spark's catalog, where it gets the file's
+    keys. ``name_problem``: its rule for tables' names. ``folds_case``: names that differ by case only are one table.
+    ``conn_types``: Airflow connections that may be one to it: a login to anything else is sent to none.
+    ``of_connection``: what such a connection adds. ``warehouse``: an address of a store, a name, either, or what the
+    type has a rule of its own for. ``library``: which of PyIceberg's own settings it reads, beside those of every
+    catalog. ``has_address``: it is found by ``uri``. ``jvm_properties``: system properties that its Java client reads,
+    each with the keys that are one. ``needs_aws``: its Java client is AWS's.
     """
 
     name: str
+    provider: Engine
     aliases: tuple[str, ...] = ()
     implementations: tuple[str, ...] = ()
     keys: tuple[CatalogKey, ...] = ()
@@ -100,6 +116,13 @@ class CatalogType:
     to_spark: Translate = _as_given
     name_problem: NameRule = _any_name
     folds_case: bool = False
+    conn_types: tuple[str, ...] = ("iceberg", "generic", "")
+    of_connection: OfConnection = _nothing_of_it
+    warehouse: Literal["address", "name", "either", "own"] = "own"
+    library: Literal["rest", "sql", ""] = ""
+    has_address: bool = True
+    jvm_properties: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    needs_aws: bool = False
 
 
 class KeyTable:

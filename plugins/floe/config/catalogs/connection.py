@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
+from floe.config.catalogs.registry import TYPES
 from floe.config.connection_fields import ConnectionFields, text_of
 
 CATALOG_KEY: Final = "floe.catalog.conn-id"
 AWS_KEY: Final = "floe.aws.conn-id"
 
-_HTTP: Final = ("iceberg", "http", "https", "generic", "")
-CATALOG_CONN_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
-    "rest": _HTTP,
-    "nessie": _HTTP,
-    "sql": ("postgres", "mysql", "generic", ""),
-    "hive": ("hive_metastore", "generic", ""),
-}
-"""Types of connections that may be one to a catalog, by its type: a login to anything else is sent to none."""
-OTHER_CONN_TYPES: Final = ("iceberg", "generic", "")
 AWS_CONN_TYPES: Final = ("aws",)
+ANY_CONN_TYPES: Final = ("iceberg", "generic", "")
+"""Of a catalog whose type floe does not know: it is refused for that."""
 
-_JDBC: Final = {"postgres": "postgresql", "mysql": "mysql"}
 _AWS_CREDENTIALS: Final = ("access-key-id", "secret-access-key", "session-token")
 _AWS_EXTRA: Final = {
     "region_name": "client.region",
@@ -33,6 +26,11 @@ _AWS_EXTRA: Final = {
 
 Given = Mapping[str, str]
 """Properties of the catalog that the connector has itself, without their prefix. They count over a connection's."""
+
+
+def catalog_conn_types(kind: str) -> tuple[str, ...]:
+    """Return the types of connections that may be one to a catalog: a login to anything else is sent to none."""
+    return TYPES[kind].conn_types if kind in TYPES else ANY_CONN_TYPES
 
 
 def catalog_properties(connection: ConnectionFields, kind: str, given: Given) -> dict[str, str]:
@@ -47,57 +45,8 @@ def catalog_properties(connection: ConnectionFields, kind: str, given: Given) ->
         if isinstance(value, str | int | float) and name not in given
     }
     known = {**extra, **given}
-    made = _ADDED.get(kind, _nothing)(connection, known)
+    made = TYPES[kind].of_connection(connection, known) if kind in TYPES else {}
     return {**{name: value for name, value in made.items() if name not in known and value}, **extra}
-
-
-def _nothing(_: ConnectionFields, __: Given) -> dict[str, str]:
-    return {}
-
-
-def _of_rest(connection: ConnectionFields, known: Given) -> dict[str, str]:
-    made = {"uri": connection.address}
-    if not (connection.login or connection.password) or not known.keys().isdisjoint(("credential", "token")):
-        return made
-    kind = known.get("rest.auth.type", "").strip().lower()
-    if kind == "basic":
-        return made | {
-            "rest.auth.basic.username": connection.login,
-            "rest.auth.basic.password": connection.password,
-        }
-    if kind not in ("", "oauth2"):
-        return made  # SigV4 and the like have no login of this form
-    if connection.login:
-        return made | {"credential": f"{connection.login}:{connection.password}"}
-    return made | {"token": connection.password}
-
-
-def _of_nessie(connection: ConnectionFields, known: Given) -> dict[str, str]:
-    made = {"uri": connection.address}
-    if connection.password and not connection.login and "authentication.type" not in known:
-        made |= {"authentication.type": "BEARER", "authentication.token": connection.password}
-    return made
-
-
-def _of_sql(connection: ConnectionFields, known: Given) -> dict[str, str]:
-    made = {}
-    if dialect := _JDBC.get(connection.conn_type):
-        made["uri"] = f"jdbc:{dialect}://{connection.server}/{connection.schema}" if connection.host else ""
-    if known.keys().isdisjoint(("jdbc.user", "jdbc.password")):
-        made |= {"jdbc.user": connection.login, "jdbc.password": connection.password}
-    return made
-
-
-def _of_hive(connection: ConnectionFields, _: Given) -> dict[str, str]:
-    return {"uri": f"thrift://{connection.server}" if connection.host else ""}
-
-
-_ADDED: Final[Mapping[str, Callable[[ConnectionFields, Given], dict[str, str]]]] = {
-    "rest": _of_rest,
-    "nessie": _of_nessie,
-    "sql": _of_sql,
-    "hive": _of_hive,
-}
 
 
 def aws_properties(connection: ConnectionFields, given: Given) -> tuple[dict[str, str], tuple[str, ...]]:

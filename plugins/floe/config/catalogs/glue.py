@@ -3,6 +3,7 @@
 from typing import Final
 
 from floe.config.catalogs.base import CatalogType, no_effect, refused, taken, translated
+from floe.config.engine import Engine
 
 _ROLE: Final = (
     "the Glue client does not assume a role itself. Make a profile with role_arn in the AWS configuration of Airflow's and "
@@ -12,8 +13,20 @@ _ROLE: Final = (
 MAX_NAME: Final = 255
 """Characters of a name in Glue."""
 
+_JVM: Final = {
+    "aws.accessKeyId": ("glue.access-key-id", "client.access-key-id"),
+    "aws.secretAccessKey": ("glue.secret-access-key", "client.secret-access-key"),
+    "aws.sessionToken": ("glue.session-token", "client.session-token"),
+}
+"""The keys of Glue, for which Iceberg has no property."""
+
 GLUE: Final = CatalogType(
     "glue",
+    Engine("floe.catalogs.providers.glue.provider:GlueProvider"),
+    warehouse="either",
+    has_address=False,
+    jvm_properties=_JVM,
+    needs_aws=True,
     implementations=("org.apache.iceberg.aws.glue.GlueCatalog",),
     keys=(
         taken("glue.id", "the AWS account with the Data Catalog; the credentials' own"),

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from floe.config.catalogs.base import PREFIX, CatalogType, no_effect, refused
+from floe.config.engine import Engine
 from floe.config.secrets.detection import is_reference, shown_address
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
@@ -62,5 +63,10 @@ def problems(given: Mapping[str, str]) -> Iterator[str]:
 
 
 HADOOP: Final = CatalogType(
-    "hadoop", implementations=("org.apache.iceberg.hadoop.HadoopCatalog",), keys=_KEYS, problems=problems
+    "hadoop",
+    Engine("floe.catalogs.providers.hadoop.provider:HadoopProvider"),
+    has_address=False,
+    implementations=("org.apache.iceberg.hadoop.HadoopCatalog",),
+    keys=_KEYS,
+    problems=problems,
 )

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from floe.config.catalogs.base import PREFIX, CatalogType, no_effect, refused, taken
+from floe.config.connection_fields import ConnectionFields
+from floe.config.engine import Engine
 from floe.config.secrets.detection import is_reference, shown_address
 
 _ADDRESS: Final = re.compile(r"thrift://(\[[0-9A-Fa-f:.]+\]|[^:/@?#\s\[\]]+):(\d{1,5})/?")
@@ -24,8 +26,17 @@ _KERBEROS: Final = (
 _CONNECTIONS: Final = "floe opens a connection for each request and closes it"
 _LOCK_REQUEST: Final = "a lock is requested once; if its answer is lost, it is released and the commit is tried again"
 
+
+def _of_hive(connection: ConnectionFields, _: Mapping[str, str]) -> dict[str, str]:
+    return {"uri": f"thrift://{connection.server}" if connection.host else ""}
+
+
 HIVE: Final = CatalogType(
     "hive",
+    Engine("floe.catalogs.providers.hive.provider:HiveProvider"),
+    conn_types=("hive_metastore", "generic", ""),
+    of_connection=_of_hive,
+    warehouse="address",
     implementations=("org.apache.iceberg.hive.HiveCatalog",),
     keys=(
         taken("ugi", "`user:group`: who calls the metastore"),

@@ -15,6 +15,8 @@ from floe.config.catalogs.base import (
     taken,
     translated,
 )
+from floe.config.connection_fields import ConnectionFields
+from floe.config.engine import Engine
 from floe.config.secrets.detection import is_reference
 
 AUTH_TYPE: Final = "authentication.type"
@@ -142,8 +144,20 @@ def _to_spark(given: Mapping[str, str]) -> dict[str, str]:
     return made
 
 
+def _of_nessie(connection: ConnectionFields, known: Mapping[str, str]) -> dict[str, str]:
+    made = {"uri": connection.address}
+    if connection.password and not connection.login and "authentication.type" not in known:
+        made |= {"authentication.type": "BEARER", "authentication.token": connection.password}
+    return made
+
+
 NESSIE: Final = CatalogType(
     "nessie",
+    Engine("floe.catalogs.providers.nessie.provider:NessieProvider"),
+    conn_types=("iceberg", "http", "https", "generic", ""),
+    of_connection=_of_nessie,
+    warehouse="name",
+    library="rest",
     implementations=("org.apache.iceberg.nessie.NessieCatalog",),
     keys=_KEYS,
     problems=_problems,

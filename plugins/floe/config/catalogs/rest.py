@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from floe.config.catalogs.base import PREFIX, CatalogKey, CatalogType, no_effect, refused, taken
+from floe.config.connection_fields import ConnectionFields
+from floe.config.engine import Engine
 from floe.config.keys.spelling import spelled_as
 from floe.config.secrets.detection import is_reference
 
@@ -168,6 +170,31 @@ def _login_problem(value: str) -> str | None:
     return None
 
 
+def _of_rest(connection: ConnectionFields, known: Mapping[str, str]) -> dict[str, str]:
+    made = {"uri": connection.address}
+    if not (connection.login or connection.password) or not known.keys().isdisjoint(("credential", "token")):
+        return made
+    kind = known.get("rest.auth.type", "").strip().lower()
+    if kind == "basic":
+        return made | {
+            "rest.auth.basic.username": connection.login,
+            "rest.auth.basic.password": connection.password,
+        }
+    if kind not in ("", "oauth2"):
+        return made  # SigV4 and the like have no login of this form
+    if connection.login:
+        return made | {"credential": f"{connection.login}:{connection.password}"}
+    return made | {"token": connection.password}
+
+
 REST: Final = CatalogType(
-    "rest", implementations=("org.apache.iceberg.rest.RESTCatalog",), keys=_KEYS, problems=_problems
+    "rest",
+    Engine("floe.catalogs.providers.rest.provider:RestProvider"),
+    conn_types=("iceberg", "http", "https", "generic", ""),
+    of_connection=_of_rest,
+    warehouse="name",
+    library="rest",
+    implementations=("org.apache.iceberg.rest.RESTCatalog",),
+    keys=_KEYS,
+    problems=_problems,
 )

@@ -16,6 +16,8 @@ from floe.config.catalogs.jdbc_address import (
     AddressRefused,
     JdbcAddress,
 )
+from floe.config.connection_fields import ConnectionFields
+from floe.config.engine import Engine
 from floe.config.secrets.detection import is_reference
 
 _DIALECT: Final = re.compile(r"(sqlite|postgresql|mysql|mariadb|mssql|oracle)(\+[a-z0-9_]+)?")
@@ -130,8 +132,25 @@ def _driver_properties(given: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in found.items() if name in names}
 
 
+_JDBC: Final = {"postgres": "postgresql", "mysql": "mysql"}
+
+
+def _of_sql(connection: ConnectionFields, known: Mapping[str, str]) -> dict[str, str]:
+    made = {}
+    if dialect := _JDBC.get(connection.conn_type):
+        made["uri"] = f"jdbc:{dialect}://{connection.server}/{connection.schema}" if connection.host else ""
+    if known.keys().isdisjoint(("jdbc.user", "jdbc.password")):
+        made |= {"jdbc.user": connection.login, "jdbc.password": connection.password}
+    return made
+
+
 SQL: Final = CatalogType(
     "sql",
+    Engine("floe.catalogs.providers.sql.provider:SqlProvider"),
+    conn_types=("postgres", "mysql", "generic", ""),
+    of_connection=_of_sql,
+    warehouse="address",
+    library="sql",
     aliases=("jdbc",),
     implementations=("org.apache.iceberg.jdbc.JdbcCatalog",),
     keys=_KEYS,

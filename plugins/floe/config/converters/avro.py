@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from floe.config.converters.base import ConverterSpec, Role
+from floe.config.converters.base import KEYS_AND_VALUES, ConverterClass, ConverterSpec, Role
 from floe.config.converters.kinds import AVRO
 from floe.config.converters.with_registry import check_ids, read_nullables, spec_with_registry
 from floe.config.keys.option_reader import OptionReader
@@ -77,3 +77,10 @@ def _read(options: OptionReader) -> None:
     options.ignore(_OF_WRITERS, "it is for writing records")
     options.ignore(_OF_VERSIONS, "each record is read by the schema that it was written with")
     options.ignore(_OF_JAVA, "it names what only Java has, and changes no value")
+
+
+CLASSES: Final[dict[str, ConverterClass]] = {
+    "io.confluent.connect.avro.AvroConverter": ConverterClass(KEYS_AND_VALUES, read_confluent_avro),
+    "io.apicurio.registry.utils.converter.AvroConverter": ConverterClass(KEYS_AND_VALUES, read_apicurio_avro),
+}
+"""By Java class."""

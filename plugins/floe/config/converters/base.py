@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Role = Literal["key", "value", "header"]
 
+KEYS_AND_VALUES: Final = frozenset[Role]({"key", "value"})
+ALL_ROLES: Final = frozenset[Role]({"key", "value", "header"})
+
 API: Final = "floe.registry.api"
 """The option of a spec that says whose class the converter is, and with it how its options and its records are read."""
 
@@ -22,7 +25,7 @@ API: Final = "floe.registry.api"
 class ConverterSpec:
     """How the bytes of one role are read: picklable, and JSON by ``to_json``.
 
-    ``kind``: the name of the implementation in ``floe_job.convert.registry``. ``options``: what it needs beside that, as
+    ``kind``: the name of the implementation, one of ``kinds.ENGINES``. ``options``: what it needs beside that, as
     the options of the Java class are written, without the prefix of the role.
     """
 

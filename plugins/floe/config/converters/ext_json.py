@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from floe.config.converters.base import ConverterSpec, Role
+from floe.config.converters.base import KEYS_AND_VALUES, ConverterClass, ConverterSpec, Role
 from floe.config.converters.json import DECIMAL_FORMAT, REPLACE_NULL, SCHEMAS_ENABLE, warn_of_defaults
 from floe.config.converters.kinds import EXT_JSON
 from floe.config.converters.with_registry import spec_with_registry
@@ -34,3 +34,9 @@ def read_ext_json(options: OptionReader, role: Role) -> ConverterSpec:
     options.ignore(sorted(ids), "this converter's ids are global ids in the values")
     needed = {name: text for name, text in spec.options.items() if name not in ids}
     return replace(spec, options=Properties({**needed, _HEADERS: "false"}))
+
+
+CLASSES: Final[dict[str, ConverterClass]] = {
+    "io.apicurio.registry.utils.converter.ExtJsonConverter": ConverterClass(KEYS_AND_VALUES, read_ext_json),
+}
+"""By Java class."""

@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from floe.config.converters.base import ConverterSpec, Role
+from floe.config.converters.base import ALL_ROLES, ConverterClass, ConverterSpec, Role
 from floe.config.converters.kinds import ENVELOPE, JSON
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
@@ -58,3 +58,13 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
+CLASSES: Final[dict[str, ConverterClass]] = {
+    JSON_CONVERTER: ConverterClass(
+        ALL_ROLES,
+        read_json,
+    ),
+}
+"""By Java class."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from floe.config.converters.base import ConverterSpec, Role
+from floe.config.converters.base import KEYS_AND_VALUES, ConverterClass, ConverterSpec, Role
 from floe.config.converters.kinds import JSON_SCHEMA
 from floe.config.converters.with_registry import check_ids, read_nullables, spec_with_registry
 from floe.config.keys.option_reader import OptionReader
@@ -57,3 +57,12 @@ def read_json_schema(options: OptionReader, role: Role) -> ConverterSpec:
     options.ignore(_OF_JAVA, "it names what only Java has, and changes no value")
     check_ids(options, role)
     return spec_with_registry(options, role, JSON_SCHEMA, "confluent")
+
+
+CLASSES: Final[dict[str, ConverterClass]] = {
+    "io.confluent.connect.json.JsonSchemaConverter": ConverterClass(
+        KEYS_AND_VALUES,
+        read_json_schema,
+    ),
+}
+"""By Java class."""

@@ -1,6 +1,8 @@
-"""The kinds of bytes that converters read, by the names of their implementations in ``floe_job.convert.registry``."""
+"""The kinds of bytes that converters read."""
 
 from typing import Final
+
+from floe.config.engine import Engine
 
 JSON: Final = "json"
 """JSON without schemas."""
@@ -31,3 +33,17 @@ PLAIN_KINDS: Final = frozenset({STRING, BYTES, BOOLEAN, *NUMBERS})
 
 SIMPLE_HEADER: Final = "simple-header"
 """Headers that are text, from which Connect guesses a type. Nothing decodes headers yet."""
+
+_CODE: Final = "floe_job.convert"
+_PLAIN: Final = Engine(f"{_CODE}.plain.decoder:plain_converters")
+
+ENGINES: Final[dict[str, Engine]] = {
+    JSON: Engine(f"{_CODE}.json.converters:JsonConverters"),
+    ENVELOPE: Engine(f"{_CODE}.envelope.converters:envelope_converters"),
+    EXT_JSON: Engine(f"{_CODE}.ext_json.converters:ext_json_converters"),
+    JSON_SCHEMA: Engine(f"{_CODE}.json_schema.converters:json_schema_converters"),
+    AVRO: Engine(f"{_CODE}.avro.converters:avro_converters"),
+    PROTOBUF: Engine(f"{_CODE}.protobuf.converters:protobuf_converters"),
+    **dict.fromkeys(sorted(PLAIN_KINDS), _PLAIN),
+}
+"""What reads each kind: it takes a ``ConverterSpec`` and the context of a task, and returns ``Converters``."""

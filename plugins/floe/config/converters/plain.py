@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from floe.config.converters.base import ConverterClass, ConverterSpec, Role
+from floe.config.converters.base import ALL_ROLES, ConverterClass, ConverterSpec, Role
 from floe.config.converters.charsets import ENCODING, codec_of
 from floe.config.converters.kinds import BOOLEAN, BYTES, NUMBERS, PLAIN_KINDS, SIMPLE_HEADER, STRING
 from floe.config.keys.option_reader import OptionReader
@@ -18,7 +18,6 @@ NO_FIELDS: Final = (
 
 _SIDES: Final = ("key.", "value.", "")
 _WRITTEN: Final = tuple(f"{side}serializer.encoding" for side in _SIDES)
-_ROLES: Final = frozenset[Role]({"key", "value", "header"})
 
 
 def has_no_fields(spec: ConverterSpec) -> bool:
@@ -53,12 +52,16 @@ def _without_options(kind: str) -> Callable[[OptionReader, Role], ConverterSpec]
     return read
 
 
-PLAIN: Final[dict[str, ConverterClass]] = {
-    "org.apache.kafka.connect.storage.StringConverter": ConverterClass(_ROLES, read_string),
-    "org.apache.kafka.connect.converters.ByteArrayConverter": ConverterClass(_ROLES, _without_options(BYTES)),
-    "org.apache.kafka.connect.converters.BooleanConverter": ConverterClass(_ROLES, _without_options(BOOLEAN)),
+def _plain(kind: str, read: Callable[[OptionReader, Role], ConverterSpec] | None = None) -> ConverterClass:
+    return ConverterClass(ALL_ROLES, read or _without_options(kind))
+
+
+CLASSES: Final[dict[str, ConverterClass]] = {
+    "org.apache.kafka.connect.storage.StringConverter": _plain(STRING, read_string),
+    "org.apache.kafka.connect.converters.ByteArrayConverter": _plain(BYTES),
+    "org.apache.kafka.connect.converters.BooleanConverter": _plain(BOOLEAN),
     **{
-        f"org.apache.kafka.connect.converters.{name}Converter": ConverterClass(_ROLES, _without_options(kind))
+        f"org.apache.kafka.connect.converters.{name}Converter": _plain(kind)
         for name, kind in zip(("Short", "Integer", "Long", "Float", "Double"), NUMBERS, strict=True)
     },
     "org.apache.kafka.connect.storage.SimpleHeaderConverter": ConverterClass(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from floe.config.converters.base import ConverterSpec, Role
+from floe.config.converters.base import KEYS_AND_VALUES, ConverterClass, ConverterSpec, Role
 from floe.config.converters.kinds import PROTOBUF
 from floe.config.converters.with_registry import check_ids, read_nullables, spec_with_registry
 from floe.config.keys.option_reader import OptionReader
@@ -81,3 +81,10 @@ def _ignore(options: OptionReader) -> None:
     options.ignore(_OF_WRITERS, "it is for writing records")
     options.ignore(_OF_VERSIONS, "each record is read by the schema that it was written with")
     options.ignore(_OF_JAVA, "it names what only Java has, and changes no value")
+
+
+CLASSES: Final[dict[str, ConverterClass]] = {
+    "io.confluent.connect.protobuf.ProtobufConverter": ConverterClass(KEYS_AND_VALUES, read_confluent_protobuf),
+    "io.apicurio.registry.utils.converter.ProtobufConverter": ConverterClass(KEYS_AND_VALUES, read_apicurio_protobuf),
+}
+"""By Java class."""

@@ -1,34 +1,27 @@
-"""Which converter class of Kafka Connect is read by what."""
+"""The converter classes of Kafka Connect that floe reads, and what is said of others."""
 
 from typing import Final
 
-from floe.config.converters.avro import read_apicurio_avro, read_confluent_avro
+from floe.config.converters import avro, ext_json, json, json_schema, plain, protobuf
 from floe.config.converters.base import PLAIN_JSON, ConverterClass, ConverterSpec, Role, prefix_of
-from floe.config.converters.ext_json import read_ext_json
-from floe.config.converters.json import SCHEMAS_ENABLE, read_json
-from floe.config.converters.json_schema import read_json_schema
-from floe.config.converters.plain import PLAIN
-from floe.config.converters.protobuf import read_apicurio_protobuf, read_confluent_protobuf
+from floe.config.converters.json import JSON_CONVERTER, SCHEMAS_ENABLE
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
 from floe.config.registry.connection import KEY as CONNECTION
 
-_JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
 _SUFFIX: Final = "Converter"
 _SHOWN_CHARACTERS: Final = 100
-_KEYS_AND_VALUES: Final = frozenset[Role]({"key", "value"})
 
 CONVERTERS: Final[dict[str, ConverterClass]] = {
-    _JSON: ConverterClass(frozenset({"key", "value", "header"}), read_json),
-    **PLAIN,
-    "io.confluent.connect.avro.AvroConverter": ConverterClass(_KEYS_AND_VALUES, read_confluent_avro),
-    "io.apicurio.registry.utils.converter.AvroConverter": ConverterClass(_KEYS_AND_VALUES, read_apicurio_avro),
-    "io.confluent.connect.protobuf.ProtobufConverter": ConverterClass(_KEYS_AND_VALUES, read_confluent_protobuf),
-    "io.apicurio.registry.utils.converter.ProtobufConverter": ConverterClass(_KEYS_AND_VALUES, read_apicurio_protobuf),
-    "io.confluent.connect.json.JsonSchemaConverter": ConverterClass(_KEYS_AND_VALUES, read_json_schema),
-    "io.apicurio.registry.utils.converter.ExtJsonConverter": ConverterClass(_KEYS_AND_VALUES, read_ext_json),
+    **json.CLASSES,
+    **plain.CLASSES,
+    **avro.CLASSES,
+    **protobuf.CLASSES,
+    **json_schema.CLASSES,
+    **ext_json.CLASSES,
 }
-"""By Java class. A new converter needs a line here, and one in ``floe_job.convert.registry`` for its kind."""
+"""By Java class. A new converter needs a line here, and its kind one in ``kinds.ENGINES``."""
+
 
 _APIS: Final = "floe reads those with Confluent's API, and Apicurio's. Have producers use one, and name its converter"
 _CLIENTS: Final = "is a class of Kafka's clients, and no converter: set"
@@ -44,8 +37,8 @@ _REFUSED: Final = {
     "com.microsoft.azure.schemaregistry.": f"needs Azure's registry: {_APIS}",
     "com.snowflake.kafka.connector.": "is for Snowflake's connector alone: name the converter of the format, such as that of "
     "Confluent for Avro",
-    "io.debezium.converters.CloudEventsConverter": f"has the format in a value: for CloudEvents in JSON name {_JSON} with "
-    f"value.converter.{SCHEMAS_ENABLE}=false; floe does not read those in Avro",
+    "io.debezium.converters.CloudEventsConverter": "has the format in a value: for CloudEvents in JSON name "
+    f"{JSON_CONVERTER} with value.converter.{SCHEMAS_ENABLE}=false; floe does not read those in Avro",
     "com.blueapron.connect.protobuf.": "needs a compiled class of Java: floe reads Protobuf with schemas of a registry, by "
     "io.confluent.connect.protobuf.ProtobufConverter",
 }
@@ -62,7 +55,7 @@ def read_converter(settings: Settings, role: Role) -> ConverterSpec:
     if not name:
         settings.problems.append(
             f"{key} is not given, neither by the connector nor by {settings.worker}: name a class in one of them, such as "
-            f"{_JSON} with {key}.{SCHEMAS_ENABLE}=false"
+            f"{JSON_CONVERTER} with {key}.{SCHEMAS_ENABLE}=false"
         )
     elif len(_classes(name)) > 1:
         settings.problems.append(f"{key} {name!r} is the name of several classes: write {' or '.join(_classes(name))}")

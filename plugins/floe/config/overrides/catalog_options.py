@@ -7,10 +7,9 @@ from floe.config.catalogs.base import PREFIX
 from floe.config.catalogs.connection import (
     AWS_CONN_TYPES,
     AWS_KEY,
-    CATALOG_CONN_TYPES,
     CATALOG_KEY,
-    OTHER_CONN_TYPES,
     aws_properties,
+    catalog_conn_types,
     catalog_properties,
 )
 from floe.config.connection_fields import ConnectionFields
@@ -39,7 +38,7 @@ def with_catalog(connector: Connector, look: Look, learn: Learn) -> tuple[Connec
     if conn_id := connector.catalog_conn_id:
         where = _where(connector, CATALOG_KEY, conn_id)
         kind = connector.catalog.type
-        fields = _checked(conn_id, CATALOG_KEY, CATALOG_CONN_TYPES.get(kind, OTHER_CONN_TYPES), look, where)
+        fields = _checked(conn_id, CATALOG_KEY, catalog_conn_types(kind), look, where)
         added = catalog_properties(fields, kind, connector.catalog.properties)
         whole = catalog_properties(fields, kind, {"type": kind})
         connector = _with(

@@ -30,8 +30,6 @@ _SHOWN_CHARACTERS: Final = 200
 _MAX_COMPARED: Final = 20  # keys that a pattern takes: each is compared with all that have an effect
 _OF_TYPE: Final = {name: KeyTable(one.keys) for name, one in TYPES.items()}
 _OF_TYPES: Final = KeyTable([row for one in TYPES.values() for row in one.keys])
-_ADDRESSED: Final = ("sql", "hive", "glue")
-"""Types whose warehouse is an address of a store; to others it may be any name, or has rules of its own."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +83,9 @@ def _of_another_type(
     """Yield PyIceberg's settings that catalogs of this type do not read."""
     if kind is None:
         return
-    for names, types, whose in ((_OF_REST, ("rest", "nessie"), "REST"), (_OF_SQL, ("sql",), "SQL")):
-        if kind.name not in types:
-            found = [key for key in given if key in names or (whose == "REST" and key.startswith("header."))]
+    for names, library, whose in ((_OF_REST, "rest", "REST"), (_OF_SQL, "sql", "SQL")):
+        if kind.library != library:
+            found = [key for key in given if key in names or (library == "rest" and key.startswith("header."))]
             yield from (
                 f"{PREFIX}{key} has no effect: it is of {whose} catalogs, and {TYPE} is {kind.name}"
                 for key in found
@@ -135,7 +133,7 @@ def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[
         if "%00" in given.get(key, ""):
             yield f"{PREFIX}{key} has the code of a NUL character, %00: no address and no path has one; write it without"
     yield from store_problems(given)
-    if kind is not None and kind.name in _ADDRESSED:
+    if kind is not None and kind.warehouse in ("address", "either"):
         yield from warehouse_problems(given)
     if kind is not None:
         yield from kind.problems(given)

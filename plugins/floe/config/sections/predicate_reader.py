@@ -8,7 +8,7 @@ from floe.config.keys.spelling import spelled_as
 from floe.config.keys.values import InvalidValue, parse_boolean
 from floe.config.properties import Properties
 from floe.config.sections.transforms import PredicateSpec
-from floe.config.transforms.registry import PREDICATES
+from floe.config.transforms.predicates import PREDICATES
 
 NAMES: Final = "predicates"
 PREDICATE: Final = "predicate"

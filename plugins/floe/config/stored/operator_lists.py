@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
+from floe.config.catalogs.registry import TYPES
 from floe.config.exceptions import MAX_SHOWN_PROBLEMS
 from floe.config.kafka.jaas import JaasUnusable, read_entry
 from floe.config.keys.lookup import names_code
@@ -53,8 +54,6 @@ _FREE_KEY: Final = re.compile(
 """Keys whose values are any text, which nothing opens."""
 
 _PATH: Final = re.compile(r"""(^|[\s,;="'(])(/|~|\.\.?/|\\\\|[A-Za-z]:[\\/]|file:|classpath:)""", re.IGNORECASE)
-_LOGICAL: Final = ("rest", "nessie", "glue")
-"""Types of catalogs whose warehouse may be a name."""
 
 _IDENTITIES: Final = (
     (re.compile(r"(^|[._-])profile[._-]name$", re.IGNORECASE), "aws-profile"),
@@ -104,7 +103,8 @@ class OperatorLists:
 
     def problems(self, name: str, config: Mapping[str, str]) -> list[str]:
         """Return what the connector ``name`` may not have, a line each with key and value."""
-        logical = config.get(f"{_CATALOG}.type", "").strip().lower() in _LOGICAL
+        kind = TYPES.get(config.get(f"{_CATALOG}.type", "").strip().lower())
+        logical = kind is not None and kind.warehouse in ("name", "either")
         found: list[str] = []
         for key, value in config.items():
             if len(found) == _MAX_PROBLEMS:

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.values import InvalidValue, parse_boolean
 from floe.config.names import has_control_characters
 from floe.config.properties import Properties
-from floe.config.transforms.options import By, SourceColumnNames, TopicKept, TransformClass
+from floe.config.transforms.options import By, SourceColumnNames, TopicKept, TransformClass, of_job
 
 TOPIC: Final = "topic"
 PARTITION: Final = "partition"
@@ -26,6 +26,10 @@ _SHOWN_CHARACTERS = 100
 @dataclass(frozen=True)
 class KafkaMetadata(TopicKept):
     """Columns with a record's Kafka metadata; ``external`` is the name and the value of a constant one."""
+
+    engine: ClassVar = of_job(
+        "kafka_metadata.records:MetadataRecords", columns="kafka_metadata.columns:MetadataColumns"
+    )
 
     field_name: str = "_kafka_metadata"
     nested: bool = False

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
+from floe.config.engine import Engine
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
 
 Side = Literal["value", "key"]
 """What of a record a transform changes: classes with ``$Value`` and ``$Key``."""
+
+_CODE: Final = "floe_job.transform"
 
 SIDES: Final[tuple[tuple[str, Side], ...]] = (("Value", "value"), ("Key", "key"))
 """How the classes of each side end."""
@@ -27,11 +30,40 @@ class SourceColumnNames:
 
 
 @dataclass(frozen=True)
+class TransformEngine:
+    """The code of a kind of transform. ``records``: makes one from its settings.
+
+    ``changes``: "records" where that is a transform of whole records, "values" where it changes each value by itself, "side"
+    where it does so with the side that the settings name. ``columns``: of columnar settings, makes one transform of all of
+    them in a chain. ``reads``: what it has to see of values: "nothing"; "columns" where they are, else objects; "objects".
+    """
+
+    records: Engine
+    changes: Literal["records", "values", "side"] = "records"
+    columns: Engine | None = None
+    reads: Literal["nothing", "columns", "objects"] = "objects"
+
+
+def of_job(
+    records: str,
+    *,
+    changes: Literal["records", "values", "side"] = "records",
+    columns: str = "",
+    reads: Literal["nothing", "columns", "objects"] = "objects",
+) -> TransformEngine:
+    """Return the code below ``floe_job.transform``; ``records``, ``columns``: such as ``kafka.cast:CastChange``."""
+    of_columns = Engine(f"{_CODE}.{columns}") if columns else None
+    return TransformEngine(Engine(f"{_CODE}.{records}"), changes, of_columns, reads)
+
+
+@dataclass(frozen=True)
 class TransformOptions:
-    """The settings of one transform; each kind has its own frozen dataclass, of JSON values.
+    """The settings of one transform; each kind has its own frozen dataclass, of JSON values, and names its code.
 
     The defaults here are the cautious ones: a kind that does less overrides them.
     """
+
+    engine: ClassVar[TransformEngine]
 
     @property
     def is_columnar(self) -> bool:
@@ -115,11 +147,12 @@ class TransformClass:
 
 @dataclass(frozen=True)
 class PredicateClass:
-    """A class of conditions that floe has: its ``name`` in Java, its ``keys``, and what notes problems of their values."""
+    """A class of conditions: its ``name`` in Java, its ``keys``, what notes problems of their values, and its code."""
 
     name: str
     keys: tuple[str, ...]
     check: Callable[[list[str], str, Properties], None]
+    engine: Engine
 
     @property
     def simple_name(self) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from floe.config.engine import Engine
 from floe.config.expressions.java_regex import check_expression
 from floe.config.properties import Properties
 from floe.config.transforms.options import PredicateClass
@@ -33,8 +34,12 @@ def _check_nothing(problems: list[str], prefix: str, keys: Properties) -> None:
     """Take what has no keys."""
 
 
-PREDICATES: Final = (
-    PredicateClass(TOPIC_NAME_MATCHES, (PATTERN,), _check_pattern),
-    PredicateClass(HAS_HEADER_KEY, (NAME,), _check_name),
-    PredicateClass(RECORD_IS_TOMBSTONE, (), _check_nothing),
+_CODE: Final = "floe_job.transform.predicates"
+_CLASSES: Final = (
+    PredicateClass(TOPIC_NAME_MATCHES, (PATTERN,), _check_pattern, Engine(f"{_CODE}:TopicNameMatches")),
+    PredicateClass(HAS_HEADER_KEY, (NAME,), _check_name, Engine(f"{_CODE}:HasHeaderKey")),
+    PredicateClass(RECORD_IS_TOMBSTONE, (), _check_nothing, Engine(f"{_CODE}:RecordIsTombstone")),
 )
+
+PREDICATES: Final[dict[str, PredicateClass]] = {one.name: one for one in _CLASSES}
+"""The keys and the code of each predicate, by its Java class."""

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from floe.config.keys.loaded_code import PYTHON
 from floe.config.properties import Properties
 from floe.config.transforms.allowed_modules import OWN_PACKAGES, AllowedModules
-from floe.config.transforms.options import TransformOptions
+from floe.config.transforms.options import TransformOptions, of_job
 from floe.config.transforms.python_source import PythonSource, SourceProblem, source_of, version_of
 
 PREFIX: Final = PYTHON
@@ -29,6 +29,8 @@ class PythonClass(TransformOptions):
     ``entry``: of the allow-list, which names the modules that belong to it. ``sha256``: the hash of these. ``alias``: the
     name of the transform, for messages. The class may do all that a transform can, so it is part of every route hash.
     """
+
+    engine: ClassVar = of_job("own.records:PythonRecords", reads="columns")
 
     path: str
     entry: str

@@ -1,14 +1,13 @@
-"""The transforms and predicates that floe has, by their Java classes."""
+"""The transforms that floe has, by their Java classes."""
 
 from typing import Final
 
-from floe.config.transforms import predicates
 from floe.config.transforms.confluent import registry as confluent
 from floe.config.transforms.debezium import registry as debezium
 from floe.config.transforms.iceberg import registry as iceberg
 from floe.config.transforms.kafka import registry as kafka
 from floe.config.transforms.kafka_metadata import KAFKA_METADATA
-from floe.config.transforms.options import PredicateClass, TransformClass
+from floe.config.transforms.options import TransformClass
 
 _TABULAR: Final = "io.tabular.iceberg.connect.transforms."
 """The package of Iceberg's classes before they came to Apache: these names run Apache's."""
@@ -26,7 +25,4 @@ TRANSFORMS: Final[dict[str, TransformClass]] = {
     **{one.name: one for one in _CLASSES},
     **{one.name.replace(_APACHE, _TABULAR): one for one in _CLASSES if one.name.startswith(_APACHE)},
 }
-"""The reader of the settings of each class. Another transform needs a line here, and one in ``floe_job``."""
-
-PREDICATES: Final[dict[str, PredicateClass]] = {one.name: one for one in predicates.PREDICATES}
-"""The keys of each predicate."""
+"""By the Java class: what reads its settings, which name its code. Another transform needs a line here."""

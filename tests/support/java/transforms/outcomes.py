@@ -13,7 +13,7 @@ from floe.config.converters.registry import read_converter
 from floe.config.keys.reader import Settings
 from floe.config.sections.transforms import TransformSpec
 from floe.model.ranges import OffsetRange
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from floe_job.convert.typed.python_values import python_values
 from floe_job.convert.typed.whole.reader import batch_of
 from floe_job.convert.typed.whole.values import TypedColumns, TypedValues

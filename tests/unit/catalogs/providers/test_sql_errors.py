@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from floe.catalogs.client import Tables
 from floe.catalogs.errors import Answer
 from floe.catalogs.exceptions import CatalogMisconfigured
-from floe.catalogs.providers.registry import PROVIDERS
+from floe.catalogs.providers.registry import provider_named
 from floe.catalogs.providers.sql.errors import is_conflict, missing_database, refusal_of
 from floe.config import parse_connector
 from tests.support.connectors import MINIMAL
@@ -51,7 +51,7 @@ def refusal(error: Exception, user: str = "floe") -> Exception | None:
 )
 def test_rolled_back_for_another_is_a_conflict(error: Exception) -> None:
     assert is_conflict(wrapped(error))
-    assert PROVIDERS["sql"].classify(wrapped(error), was_sent=True) is Answer.CONFLICT
+    assert provider_named("sql").classify(wrapped(error), was_sent=True) is Answer.CONFLICT
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_rolled_back_for_another_is_a_conflict(error: Exception) -> None:
     ],
 )
 def test_not_carried_out_is_tried_again_without_a_doubt(error: Exception) -> None:
-    assert PROVIDERS["sql"].classify(wrapped(error), was_sent=True) is Answer.UNREACHABLE
+    assert provider_named("sql").classify(wrapped(error), was_sent=True) is Answer.UNREACHABLE
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_not_carried_out_is_tried_again_without_a_doubt(error: Exception) -> Non
     ],
 )
 def test_broken_connection_of_a_commit_is_unknown(error: Exception) -> None:
-    assert PROVIDERS["sql"].classify(wrapped(error), was_sent=True) is Answer.UNKNOWN
+    assert provider_named("sql").classify(wrapped(error), was_sent=True) is Answer.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,10 @@ def test_other_errors_are_left_as_they_are() -> None:
 )
 def test_server_that_is_not_trusted_is_a_misconfiguration(text: str) -> None:
     spec = parse_connector({**MINIMAL, "iceberg.catalog.uri": "jdbc:postgresql://h/d"}).catalog
-    said = PROVIDERS["sql"].misconfiguration(spec, wrapped(DriverError(text)))
+    said = provider_named("sql").misconfiguration(spec, wrapped(DriverError(text)))
     assert said is not None
     assert "sslrootcert" in said
-    assert PROVIDERS["sql"].misconfiguration(spec, wrapped(DriverError("reset"))) is None
+    assert provider_named("sql").misconfiguration(spec, wrapped(DriverError("reset"))) is None
 
 
 @pytest.fixture
@@ -196,5 +196,5 @@ def test_password_is_in_no_error(open_one: Callable[..., Tables]) -> None:
 )
 def test_error_of_a_database_is_told_apart(error: Exception, asking: Answer, committing: Answer) -> None:
     of_sqlalchemy = OperationalError("UPDATE x", {}, error)
-    assert PROVIDERS["sql"].classify(of_sqlalchemy, was_sent=False) is asking
-    assert PROVIDERS["sql"].classify(of_sqlalchemy, was_sent=True) is committing
+    assert provider_named("sql").classify(of_sqlalchemy, was_sent=False) is asking
+    assert provider_named("sql").classify(of_sqlalchemy, was_sent=True) is committing

@@ -2,12 +2,12 @@ import pytest
 
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.charsets import ENCODING, codec_of
-from floe.config.converters.plain import PLAIN
+from floe.config.converters.plain import CLASSES
 from floe.config.overrides.frozen_config import restore_config
 from floe.config.properties import Properties
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
-VALUES = [name for name, converter in PLAIN.items() if "value" in converter.roles]
+VALUES = [name for name, converter in CLASSES.items() if "value" in converter.roles]
 
 
 def values(converter, name, **options):

@@ -2,6 +2,7 @@ import pytest
 
 from floe.config.catalogs.base import CatalogType, no_effect, refused, translated
 from floe.config.catalogs.registry import TYPES
+from floe.config.engine import Engine
 
 
 @pytest.mark.parametrize("kind", ["sql", "rest", "REST"])
@@ -67,6 +68,7 @@ def test_a_further_type_is_one_entry(connector, problems, monkeypatch):
 
     made = CatalogType(
         "own",
+        Engine("own.provider:OwnProvider"),
         aliases=("metastore",),
         implementations=("a.OwnCatalog",),
         keys=(

@@ -21,7 +21,7 @@ from floe_job.convert import column_limits
 from floe_job.convert.base import Converters
 from floe_job.convert.column_limits import ColumnsTooLarge, Part, default_bytes, in_parts
 from floe_job.convert.context import ConverterContext
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from floe_job.routing.shared_decode import SharedDecoder
 from floe_job.schema.rules import ColumnRules
 from floe_job.transform.chain import Chain

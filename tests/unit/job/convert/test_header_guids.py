@@ -17,7 +17,7 @@ from floe_job.contract.schema_lookups import SchemaLookups
 from floe_job.convert import guids
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.header_framing import framing_of
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from floe_job.convert.typed.schema_source import SchemaSource
 from floe_job.source.record_batch import Records
 from tests.support.avro import varint

@@ -14,7 +14,7 @@ from floe.registry.exceptions import UnknownSchema
 from floe.registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.header_framing import framing_of
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from floe_job.convert.registry_records import RegistryRecords
 from floe_job.convert.typed.schema_source import SchemaSource
 from floe_job.source.record_batch import Records

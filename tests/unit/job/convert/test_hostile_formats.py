@@ -14,7 +14,7 @@ from pyiceberg.types import IntegerType, NestedField
 
 from floe_job.convert.envelope.decoder import EnvelopeDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder
 from floe_job.schema.rules import ColumnRules
 from tests.support.cpu import least_cpu_seconds

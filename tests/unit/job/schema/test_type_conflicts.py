@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.kinds import ENVELOPE
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.inference import extend, infer, merge, wider

@@ -18,7 +18,8 @@ from floe.api.identity import Caller
 from floe.config.converters.registry import CONVERTERS
 from floe.config.parser import CLASSES
 from floe.config.stored.stored_connector import MAX_NAME
-from floe.config.transforms.registry import PREDICATES, TRANSFORMS
+from floe.config.transforms.predicates import PREDICATES
+from floe.config.transforms.registry import TRANSFORMS
 
 router = APIRouter(prefix="/connector-plugins")
 SINK: Final = CLASSES[0]

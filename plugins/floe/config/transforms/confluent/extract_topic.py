@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.transforms.options import By, TransformClass, TransformOptions
+from floe.config.transforms.options import By, TransformClass, TransformOptions, of_job
 
 _FIELD, _FORMAT, _SKIP = "field", "field.format", "skip.missing.or.null"
 _PLAIN, _JSON_PATH = "PLAIN", "JSON_PATH"
@@ -33,6 +33,8 @@ class ExtractTopic(TransformOptions):
 
     ``header``: the name of the header. ``skips``: a record without such a text keeps its topic; else it is refused.
     """
+
+    engine: ClassVar = of_job("confluent.extract_topic:ExtractedTopics", reads="columns")
 
     source: Source = "value"
     path: tuple[str | int, ...] = ()

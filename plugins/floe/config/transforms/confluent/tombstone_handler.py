@@ -1,11 +1,11 @@
 """The settings of Confluent's ``TombstoneHandler``: what becomes of tombstones."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.transforms.options import TopicKept, TransformClass
+from floe.config.transforms.options import TopicKept, TransformClass, of_job
 
 _BEHAVIOR: Final = "behavior"
 _FAIL: Final = "fail"
@@ -16,6 +16,8 @@ _OTHERS: Final = {"drop_silent": "ignore", "drop_warn": "warn"}
 @dataclass(frozen=True)
 class TombstoneHandler(TopicKept):
     """``behavior``: "ignore" and "warn" leave tombstones out, "warn" with a warning; "fail" refuses them."""
+
+    engine: ClassVar = of_job("confluent.tombstone_handler:Tombstones", reads="nothing")
 
     behavior: str = "warn"
 

@@ -1,13 +1,13 @@
 """The settings of Debezium's ``ExtractNewDocumentState``: rows out of change events of MongoDB."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
 from floe.config.transforms.debezium.deletes import KEYS, Deletes, read_handling
 from floe.config.transforms.debezium.reference import Reference, references_of
-from floe.config.transforms.options import TopicKept, TransformClass
+from floe.config.transforms.options import TopicKept, TransformClass, of_job
 
 _FIELDS, _FIELDS_PREFIX = "add.fields", "add.fields.prefix"
 _HEADERS, _HEADERS_PREFIX = "add.headers", "add.headers.prefix"
@@ -24,6 +24,8 @@ class NewDocumentState(TopicKept):
     ``delimiter``: between the names of fields, where structs are flattened; None where they are not. ``with_id``: rewritten
     deletes get the id of their key.
     """
+
+    engine: ClassVar = of_job("debezium.new_document_state:NewDocumentStates")
 
     deletes: Deletes = Deletes.TOMBSTONE
     keeps_tombstones: bool = False

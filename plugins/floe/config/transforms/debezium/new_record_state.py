@@ -1,13 +1,13 @@
 """The settings of Debezium's ``ExtractNewRecordState``: rows out of change events of a database."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
 from floe.config.transforms.debezium.deletes import KEYS, Deletes, read_handling
 from floe.config.transforms.debezium.reference import Reference, references_of
-from floe.config.transforms.options import TransformClass, TransformOptions
+from floe.config.transforms.options import TransformClass, TransformOptions, of_job
 
 _FIELDS, _FIELDS_PREFIX = "add.fields", "add.fields.prefix"
 _HEADERS, _HEADERS_PREFIX = "add.headers", "add.headers.prefix"
@@ -24,6 +24,8 @@ class NewRecordState(TransformOptions):
     ``drop_header``: the header that names fields to leave out, "" for none; ``drops_from_key``: of the key too;
     ``drops_optional``: only those that are optional. ``fills_defaults``: nulls of rows become defaults.
     """
+
+    engine: ClassVar = of_job("debezium.new_record_state:NewRecordStates", reads="columns")
 
     deletes: Deletes = Deletes.TOMBSTONE
     keeps_tombstones: bool = False

@@ -1,11 +1,11 @@
 """The settings of the sink's transforms of change data: ``DebeziumTransform`` and ``DmsTransform``."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.transforms.options import TopicKept, TransformClass
+from floe.config.transforms.options import TopicKept, TransformClass, of_job
 
 _PATTERN: Final = "cdc.target.pattern"
 
@@ -13,6 +13,8 @@ _PATTERN: Final = "cdc.target.pattern"
 @dataclass(frozen=True)
 class DebeziumChange(TopicKept):
     """``target_pattern``: of the name of the table that a change is for, with ``{db}`` and ``{table}``; "" for both."""
+
+    engine: ClassVar = of_job("iceberg.debezium:DebeziumChanges", reads="columns")
 
     target_pattern: str = ""
 
@@ -28,6 +30,8 @@ class DebeziumChange(TopicKept):
 @dataclass(frozen=True)
 class DmsChange(TopicKept):
     """It has no settings."""
+
+    engine: ClassVar = of_job("iceberg.dms:DmsChanges")
 
     @property
     def writes_changes(self) -> bool:

@@ -1,11 +1,11 @@
 """The settings of the sink's ``CopyValue``: the value of a field is in another one too."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.transforms.options import By, TopicKept, TransformClass
+from floe.config.transforms.options import By, TopicKept, TransformClass, of_job
 
 _SOURCE, _TARGET = "source.field", "target.field"
 
@@ -13,6 +13,8 @@ _SOURCE, _TARGET = "source.field", "target.field"
 @dataclass(frozen=True)
 class CopyValue(TopicKept):
     """``source``: the field whose value is copied. ``target``: the field that gets it."""
+
+    engine: ClassVar = of_job("iceberg.copy_value:CopyValueChange", changes="values", reads="columns")
 
     source: str
     target: str

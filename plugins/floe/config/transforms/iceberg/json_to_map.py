@@ -1,11 +1,11 @@
 """The settings of the sink's ``JsonToMapTransform``: texts of JSON become structs of flat fields, or one map."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.transforms.options import By, TopicKept, TransformClass
+from floe.config.transforms.options import By, TopicKept, TransformClass, of_job
 
 _ROOT: Final = "json.root"
 
@@ -13,6 +13,8 @@ _ROOT: Final = "json.root"
 @dataclass(frozen=True)
 class JsonToMap(TopicKept):
     """``is_whole``: the whole object becomes one map; else each of its fields has a column."""
+
+    engine: ClassVar = of_job("iceberg.json_to_map:JsonMaps")
 
     is_whole: bool = False
 

@@ -1,11 +1,11 @@
 """The settings of the sink's ``MongoDebeziumTransform``: the documents in change events become structs."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.transforms.options import TopicKept, TransformClass
+from floe.config.transforms.options import TopicKept, TransformClass, of_job
 
 _ARRAYS: Final = "array_handling_mode"
 
@@ -13,6 +13,8 @@ _ARRAYS: Final = "array_handling_mode"
 @dataclass(frozen=True)
 class MongoChange(TopicKept):
     """``as_documents``: arrays become structs with a field for each element."""
+
+    engine: ClassVar = of_job("iceberg.mongo:MongoChanges")
 
     as_documents: bool = False
 

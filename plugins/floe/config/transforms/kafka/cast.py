@@ -1,11 +1,11 @@
 """The settings of Kafka's ``Cast``: fields, or whole values, of another type."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import FILLS, Sided, list_of, sided_classes
-from floe.config.transforms.options import Side
+from floe.config.transforms.options import Side, of_job
 
 CAST_TYPES: Final = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")
 _SPEC: Final = "spec"
@@ -15,6 +15,8 @@ _SHOWN_CHARACTERS: Final = 100
 @dataclass(frozen=True)
 class Cast(Sided):
     """``types``: of fields, by their names. ``whole``: of the value itself; "" for none."""
+
+    engine: ClassVar = of_job("kafka.cast:CastChange", changes="side", reads="columns")
 
     types: tuple[tuple[str, str], ...] = ()
     whole: str = ""

@@ -1,12 +1,12 @@
 """The settings of Kafka's ``ExtractField``: one field takes the place of the value."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.field_path import SYNTAX, path_of
 from floe.config.transforms.kafka.sides import FILLS, Sided, name_of, sided_classes
-from floe.config.transforms.options import By, Side
+from floe.config.transforms.options import By, Side, of_job
 
 _FIELD: Final = "field"
 
@@ -14,6 +14,8 @@ _FIELD: Final = "field"
 @dataclass(frozen=True)
 class ExtractField(Sided):
     """``path``: the names that lead to the field."""
+
+    engine: ClassVar = of_job("kafka.extract_field:ExtractFieldChange", changes="side", reads="columns")
 
     path: tuple[str, ...] = ()
 

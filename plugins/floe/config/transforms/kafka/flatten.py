@@ -1,11 +1,11 @@
 """The settings of Kafka's ``Flatten``: fields of structs in structs go to the top, with longer names."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import Sided, sided_classes, text_of
-from floe.config.transforms.options import Side
+from floe.config.transforms.options import Side, of_job
 
 _DELIMITER: Final = "delimiter"
 _MAX_DELIMITER: Final = 20
@@ -14,6 +14,8 @@ _MAX_DELIMITER: Final = 20
 @dataclass(frozen=True)
 class Flatten(Sided):
     """``delimiter``: what is between the names."""
+
+    engine: ClassVar = of_job("kafka.flatten:FlattenChange", changes="side", reads="columns")
 
     delimiter: str = "."
 

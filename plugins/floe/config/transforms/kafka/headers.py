@@ -1,11 +1,11 @@
 """The settings of Kafka's transforms of headers: ``DropHeaders``, ``InsertHeader`` and ``HeaderFrom``."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import FILLS, Sided, choice_of, list_of, sided_classes, text_of, whole_class
-from floe.config.transforms.options import By, Side, TopicKept
+from floe.config.transforms.options import By, Side, TopicKept, of_job
 
 MOVE, COPY = "move", "copy"
 _HEADERS, _HEADER, _LITERAL = "headers", "header", "value.literal"
@@ -15,6 +15,8 @@ _FIELDS, _OPERATION = "fields", "operation"
 @dataclass(frozen=True)
 class DropHeaders(TopicKept):
     """``headers``: the names of those that are left out."""
+
+    engine: ClassVar = of_job("kafka.headers:HeaderDrop", reads="nothing")
 
     headers: tuple[str, ...] = ()
 
@@ -26,6 +28,8 @@ class DropHeaders(TopicKept):
 class InsertHeader(TopicKept):
     """``header``: the name of a new one. ``literal``: its value, as Connect reads such texts."""
 
+    engine: ClassVar = of_job("kafka.headers:HeaderInsert", reads="nothing")
+
     header: str = ""
     literal: str = ""
 
@@ -36,6 +40,8 @@ class InsertHeader(TopicKept):
 @dataclass(frozen=True)
 class HeaderFrom(Sided):
     """``pairs``: the names of fields, each with that of its header. ``moves``: the fields are left out."""
+
+    engine: ClassVar = of_job("kafka.headers:HeaderCopy", reads="columns")
 
     pairs: tuple[tuple[str, str], ...] = ()
     moves: bool = False

@@ -1,11 +1,11 @@
 """The settings of Kafka's ``HoistField``: the value becomes the only field of a new one."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import Sided, name_of, sided_classes
-from floe.config.transforms.options import By, Side
+from floe.config.transforms.options import By, Side, of_job
 
 _FIELD: Final = "field"
 
@@ -13,6 +13,8 @@ _FIELD: Final = "field"
 @dataclass(frozen=True)
 class HoistField(Sided):
     """``field``: its name."""
+
+    engine: ClassVar = of_job("kafka.hoist_field:HoistFieldChange", changes="side", reads="columns")
 
     field: str = ""
 

@@ -1,11 +1,11 @@
 """The settings of Kafka's ``InsertField``: fields with what Kafka knows of a record, or with a text."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import FILLS, Sided, sided_classes, text_of
-from floe.config.transforms.options import Side
+from floe.config.transforms.options import Side, of_job
 
 TOPIC, PARTITION, OFFSET, TIMESTAMP, STATIC = "topic", "partition", "offset", "timestamp", "static"
 PARTS: Final = (TOPIC, PARTITION, OFFSET, TIMESTAMP, STATIC)
@@ -17,6 +17,8 @@ _STATIC_VALUE: Final = "static.value"
 @dataclass(frozen=True)
 class InsertField(Sided):
     """``fields``: what is inserted (see ``PARTS``), the field's name, and whether its schema is optional."""
+
+    engine: ClassVar = of_job("kafka.insert_field:InsertFieldChange", changes="side", reads="columns")
 
     fields: tuple[tuple[str, str, bool], ...] = ()
     static_value: str | None = None

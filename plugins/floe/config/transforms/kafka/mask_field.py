@@ -1,11 +1,11 @@
 """The settings of Kafka's ``MaskField``: fields get an empty value of their type, or a given one."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import FILLS, Sided, list_of, sided_classes, text_of
-from floe.config.transforms.options import Side
+from floe.config.transforms.options import Side, of_job
 
 _FIELDS, _REPLACEMENT = "fields", "replacement"
 
@@ -13,6 +13,8 @@ _FIELDS, _REPLACEMENT = "fields", "replacement"
 @dataclass(frozen=True)
 class MaskField(Sided):
     """``replacement``: what numbers and texts get; None for 0, "" and the like."""
+
+    engine: ClassVar = of_job("kafka.mask_field:MaskFieldChange", changes="side", reads="columns")
 
     fields: tuple[str, ...] = ()
     replacement: str | None = None

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import FILLS, Sided, sided_classes
-from floe.config.transforms.options import Side, names_of
+from floe.config.transforms.options import Side, names_of, of_job
 
 _EXCLUDE, _INCLUDE, _RENAMES = "exclude", "include", "renames"
 _SHOWN_CHARACTERS: Final = 100
@@ -15,6 +15,8 @@ _SHOWN_CHARACTERS: Final = 100
 @dataclass(frozen=True)
 class ReplaceField(Sided):
     """``include``: empty for all. ``renames``: old and new names."""
+
+    engine: ClassVar = of_job("kafka.replace_field:ReplaceFieldChange", changes="side", reads="columns")
 
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()

@@ -1,14 +1,14 @@
 """The settings of Kafka's transforms that read no values: ``RegexRouter``, ``TimestampRouter`` and ``Filter``."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.expressions.date_pattern import pattern_doubts
 from floe.config.expressions.java_captures import compile_captures
 from floe.config.expressions.java_replacement import check_replacement
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import date_pattern_of, name_of, text_of, whole_class
-from floe.config.transforms.options import By, TopicKept, TransformOptions
+from floe.config.transforms.options import By, TopicKept, TransformOptions, of_job
 
 _REGEX, _REPLACEMENT = "regex", "replacement"
 _TOPIC_FORMAT, _TIMESTAMP_FORMAT = "topic.format", "timestamp.format"
@@ -18,6 +18,8 @@ _TOPIC_FORMAT, _TIMESTAMP_FORMAT = "topic.format", "timestamp.format"
 class RegexRouter(TransformOptions):
     """A topic that matches ``regex`` as a whole gets what ``replacement`` makes of its first match."""
 
+    engine: ClassVar = of_job("kafka.routers:RegexRouting", reads="nothing")
+
     regex: str
     replacement: str
 
@@ -25,6 +27,8 @@ class RegexRouter(TransformOptions):
 @dataclass(frozen=True)
 class TimestampRouter(TransformOptions):
     """``topic_format``: has ``${topic}`` and ``${timestamp}``; ``timestamp_format``: as SimpleDateFormat has it."""
+
+    engine: ClassVar = of_job("kafka.routers:TimestampRouting", reads="nothing")
 
     topic_format: str = "${topic}-${timestamp}"
     timestamp_format: str = "yyyyMMdd"
@@ -38,6 +42,8 @@ class TimestampRouter(TransformOptions):
 @dataclass(frozen=True)
 class Filter(TopicKept):
     """Leaves records out: those for which its predicate holds."""
+
+    engine: ClassVar = of_job("kafka.routers:Filtering", reads="nothing")
 
     def changes_routing(self, by: By, name: str) -> bool:
         return True

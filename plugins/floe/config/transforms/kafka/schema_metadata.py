@@ -1,13 +1,13 @@
 """The settings of Kafka's ``SetSchemaMetadata``: another name or version of the schema."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.key import Kind
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.values import InvalidValue, parse_integer
 from floe.config.transforms.kafka.sides import FILLS, Sided, sided_classes, text_of
-from floe.config.transforms.options import By, Side
+from floe.config.transforms.options import By, Side, of_job
 
 _NAME, _VERSION = "schema.name", "schema.version"
 
@@ -15,6 +15,8 @@ _NAME, _VERSION = "schema.name", "schema.version"
 @dataclass(frozen=True)
 class SetSchemaMetadata(Sided):
     """``name``, ``version``: None for the schema's own."""
+
+    engine: ClassVar = of_job("kafka.schema_metadata:SchemaMetadataChange", changes="side", reads="columns")
 
     name: str | None = None
     version: int | None = None

@@ -1,12 +1,12 @@
 """The settings of Kafka's ``TimestampConverter``: a time of another type."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.expressions.date_pattern import pattern_doubts
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import FILLS, Sided, choice_of, date_pattern_of, sided_classes, text_of
-from floe.config.transforms.options import Side
+from floe.config.transforms.options import Side, of_job
 
 STRING, UNIX, DATE, TIME, TIMESTAMP = "string", "unix", "Date", "Time", "Timestamp"
 TARGETS: Final = (STRING, UNIX, DATE, TIME, TIMESTAMP)
@@ -21,6 +21,8 @@ class TimestampConverter(Sided):
 
     ``precision``: of numbers.
     """
+
+    engine: ClassVar = of_job("kafka.timestamp_converter:TimestampConverterChange", changes="side", reads="columns")
 
     target: str = TIMESTAMP
     field: str = ""

@@ -1,11 +1,11 @@
 """The settings of Kafka's ``ValueToKey``: a key of fields of the value."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.transforms.kafka.sides import FILLS, list_of, whole_class
-from floe.config.transforms.options import By, TopicKept
+from floe.config.transforms.options import By, TopicKept, of_job
 
 _FIELDS: Final = "fields"
 
@@ -13,6 +13,8 @@ _FIELDS: Final = "fields"
 @dataclass(frozen=True)
 class ValueToKey(TopicKept):
     """``fields``: of the value. ``fills_defaults``: nulls become the defaults of their fields."""
+
+    engine: ClassVar = of_job("kafka.value_to_key:KeyOfValue", reads="columns")
 
     fields: tuple[str, ...] = ()
     fills_defaults: bool = False

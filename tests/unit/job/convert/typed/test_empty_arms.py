@@ -10,7 +10,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, NestedField, StringType
 
 from floe_job.convert.context import ConverterContext
-from floe_job.convert.registry import converters_of
+from floe_job.convert.makers import converters_of
 from floe_job.schema.rules import ColumnRules
 from tests.support.avro import varint
 from tests.support.job.formats.avro_orders import registered

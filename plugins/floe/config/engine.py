@@ -1,0 +1,21 @@
+"""What a declaration names in the place of the code that carries it out, which is loaded when it is first used."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A name in a module, written ``package.module:name``."""
+
+    path: str
+
+    def load(self) -> Any:
+        """Import the module and return what has the name. Raises ImportError, and AttributeError for no such name."""
+        module, _, name = self.path.partition(":")
+        return getattr(import_module(module), name)
+
+    def __call__(self, *arguments: Any, **more: Any) -> Any:
+        """Call it."""
+        return self.load()(*arguments, **more)
