@@ -5,19 +5,27 @@ a user who alters a table could send the credentials of all tables to another ad
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from floe.catalogs.code_guard import AUTH, check_class, check_properties
 from floe.catalogs.exceptions import CatalogMisconfigured, CodeRefused, TableUnsuitable
-from floe.config.catalogs.store_address import setting_problems
+from floe.config.catalogs.store_address import setting_problems, warehouses_account
 from floe.config.names import has_control_characters
 from floe.config.sections.table_properties import is_of_store
 from floe.http_answers import seconds_of
 
 _ADDRESS: Final = re.compile(r"(gcs|adls|hf)\..*(host|endpoint|authority|scheme|proxy|account-name).*")
 _LOGIN: Final = re.compile(r"(gcs|adls|hf)\..*(token|account-key|sas|credential|secret|connection-string).*")
+_OF_BEARERS: Final = re.compile(
+    r"gcs\.(oauth2\.token|no-auth)|adls\.(client-.*|tenant-id|sas-token.*|account-key)|hf\.token"
+)
+"""Logins in whose place a client takes the token of the process' own identity."""
+
+_OF_AZURE: Final = re.compile(r"adls\.(sas-token|account-key)")
+_ENTRA: Final = ("adls.client-id", "adls.client-secret", "adls.tenant-id")
+
 _LOCAL: Final = re.compile(
     r"auth|ssl|.*profile-name|hdfs\.kerberos_ticket|gcs\.session-kwargs|s3\.proxy-uri|py-catalog-impl"
 )
@@ -155,15 +163,42 @@ def _answer_problem(answer: Mapping[str, Any], own: Mapping[str, Any]) -> str | 
         return f"{found[0]}: {found[1]}"
     if wrong := sorted(key for key in changed if key in _SECONDS and not seconds_of(answer[key], 0.0)):
         return f"{', '.join(wrong)[:300]}, which is no number of seconds"
+    if taken := sorted(key for key in changed if _OF_BEARERS.fullmatch(key) and own.get(key) and _is_off(answer[key])):
+        return (
+            f"{', '.join(taken)[:300]} without a value, where ours has one: the workers' own login would count instead"
+        )
     for store in ("gcs", "adls", "hf"):
         address = sorted(key for key in changed if key.startswith(f"{store}.") and _ADDRESS.fullmatch(key))
         given, ours = (
-            {key for key in properties if key.startswith(f"{store}.") and _LOGIN.fullmatch(key)}
+            {key for key in properties if key.startswith(f"{store}.") and _LOGIN.fullmatch(key) and properties[key]}
             for properties in (answer, own)
         )
-        if address and (not given or ours - given):
+        if address and (ours - given or not _is_vended(store, address, answer, {**own, **answer})):
             return (
                 f"{', '.join(address)[:300]} and no credentials for it in the place of ours, which "
                 "would be sent there. Set the address in iceberg.catalog.* or PyIceberg's environment"
             )
     return None
+
+
+def _is_vended(store: str, address: Collection[str], answer: Mapping[str, Any], merged: Mapping[str, Any]) -> bool:
+    """Whether an answer gives a login with which no client sends the process' own identity to an address of the answer.
+
+    ``merged``: with the properties that it does not change. At Azure a key or a SAS token is of one account, and tables may
+    be at another.
+    """
+    if store == "gcs":
+        return bool(answer.get("gcs.oauth2.token")) or str(answer.get("gcs.no-auth", "")).strip().lower() == "true"
+    if store == "hf":
+        return bool(answer.get("hf.token"))
+    if all(answer.get(key) for key in _ENTRA):
+        return True
+    is_of_all = not merged.get("adls.account-name") and not warehouses_account(merged)
+    if any(answer.get(key) for key in ("adls.sas-token", "adls.account-key")) and is_of_all:
+        return True
+    # another account: a client without a login for it sends its own to Azure alone
+    return set(address) <= {"adls.account-name"} and any(value for key, value in answer.items() if _OF_AZURE.match(key))
+
+
+def _is_off(value: object) -> bool:
+    return str(value).strip().lower() in ("", "false")

@@ -150,11 +150,56 @@ def test_a_catalog_that_answers_with_more_is_refused(answer, problem):
         check_catalog_answer(answer, {"credential": "id:secret", "adls.sas-token": "ours"})
 
 
+ENTRA = {"adls.client-id": "x", "adls.client-secret": "y", "adls.tenant-id": "z"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"gcs.service.host": "http://evil", "gcs.oauth2.token": ""},
+        {"gcs.service.host": "http://evil", "gcs.oauth2.token-expires-at": "1"},
+        {"gcs.service.host": "http://evil", "gcs.any-token": "x"},
+        {"gcs.service.host": "http://evil", "gcs.no-auth": "yes", "gcs.secret": "x"},
+        {"adls.dfs-storage-authority": "evil", "adls.sas-token.another": "x"},
+        {"adls.dfs-storage-authority": "evil", "adls.sas-token": ""},
+        {"adls.dfs-storage-authority": "evil", "adls.account-name": "lake", "adls.sas-token": "x"},
+        {"adls.blob-storage-authority": "evil", **ENTRA, "adls.client-secret": ""},
+    ],
+)
+def test_an_address_of_a_catalog_gets_no_login_of_this_process(answer):
+    """A client without a login takes that of the process, so what looks like one in the answer does not count."""
+    with pytest.raises(CatalogMisconfigured, match="no credentials for it"):
+        check_catalog_answer(answer, {})
+    with pytest.raises(TableUnsuitable, match="no credentials for it"):
+        check_table_answer(NAME, answer, {})
+
+
+@pytest.mark.parametrize(
+    ("own", "answer"),
+    [
+        ({"gcs.service.host": "http://ours", "gcs.oauth2.token": "ours"}, {"gcs.oauth2.token": ""}),
+        ({"gcs.service.host": "http://ours", "gcs.no-auth": "true"}, {"gcs.no-auth": "False"}),
+        ({"adls.dfs-storage-authority": "ours", "adls.client-secret": "ours"}, {"adls.client-secret": " "}),
+        ({"adls.sas-token.lake": "ours"}, {"adls.sas-token.lake": ""}),
+    ],
+)
+def test_a_catalog_that_takes_our_login_away_is_refused(own, answer):
+    with pytest.raises(CatalogMisconfigured, match="the workers' own login would count instead"):
+        check_catalog_answer(answer, own)
+    with pytest.raises(TableUnsuitable, match="the workers' own login would count instead"):
+        check_table_answer(NAME, answer, own)
+    check_table_answer(NAME, answer, {})
+
+
 @pytest.mark.parametrize(
     "answer",
     [
         {"prefix": "x", "uri": "http://same", "s3.endpoint": "http://minio", "s3.access-key-id": "a"},
         {"gcs.service.host": "http://store", "gcs.oauth2.token": "t"},
+        {"gcs.service.host": "http://store", "gcs.no-auth": "true"},
+        {"adls.dfs-storage-authority": "store", **ENTRA},
+        {"adls.dfs-storage-authority": "store", "adls.sas-token": "t"},
+        {"adls.account-name": "lake", "adls.sas-token.lake": "t"},
         {FILE_IO: "pyiceberg.io.fsspec.FsspecFileIO", "s3.signer": "S3V4RestSigner"},
     ],
 )

@@ -116,7 +116,13 @@ def test_named_catalog_without_an_address_gives_a_connector_no_login(monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("REST__AUTH__TYPE", "google"), ("AUTH", "{'type': 'oauth2'}"), ("CREDENTIAL", "${a:b:c}")]
+    ("name", "value"),
+    [
+        ("REST__AUTH__TYPE", "google"),
+        ("REST__AUTH__SIGV4__DELEGATE_AUTH_TYPE", "google"),
+        ("AUTH", "{'type': 'oauth2'}"),
+        ("CREDENTIAL", "${a:b:c}"),
+    ],
 )
 def test_identity_of_the_process_does_not_follow_the_connector(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch

@@ -1,7 +1,9 @@
 """Values of environment variables: Kafka's ``EnvVarConfigProvider``."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from floe.config.providers.base import NamePattern, ProviderContext, ValueMissing
 from floe.config.secrets.deployment_key import IN_ENVIRONMENT
@@ -9,6 +11,8 @@ from floe.config.secrets.detection import environment_settings, is_secret
 
 PATTERN = "allowlist.pattern"
 _AIRFLOWS = "AIRFLOW__"
+_OF_SECRETS: Final = re.compile(r"(^|_)(auth|dsn|pat|pgpass|salt)$", re.IGNORECASE)
+"""How names of variables with secrets end, beside what names of settings have in them."""
 
 
 @dataclass(frozen=True)
@@ -38,4 +42,4 @@ class EnvProvider:
         return value
 
     def is_secret(self, path: str, key: str) -> bool:
-        return any(is_secret(name) for name in environment_settings({key: ""}))
+        return bool(_OF_SECRETS.search(key)) or any(is_secret(name) for name in environment_settings({key: ""}))

@@ -17,7 +17,7 @@ HIDDEN = "<hidden>"
 
 _SECRET_KEY = re.compile(
     r"""
-      pass(word|wd|phrase|code) | (^|[-._])pwd($|[-._]) | secret | token | credential | private | jaas
+      pass(word|wd|phrase|code) | (^|[-._])(pwd($|[-._]) | (pass|pw|creds?)$) | secret | token | credential | private | jaas
     | authori[sz]ation | cookie | signature | (^|[-._])sas($|[-._]) | (^|[-._])sig$ | keytab | fernet
     | (access|api|account|shared|encryption|master)[-._]?key | ((?<!\.include)[-._]|^)key$ | (^|[-._])pem$
     | connection[-._]?string | user[-._]?info | userinfo
@@ -38,10 +38,10 @@ _NO_SECRETS = (
 _IN_SECRET_KEYS = (
     *(
         "pass",
-        "pwd",
+        "pw",
         "secret",
         "token",
-        "credential",
+        "cred",
         "private",
         "jaas",
         "authori",

@@ -43,7 +43,7 @@ _SAFE: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _IDENTITY: Final = re.compile(
     r"""(^|[._-]) (user(name)? | ugi | client[._-]id | access[._-]key[._-]id | profile[._-]name | role[._-]arn
-        | service[._-]account | auth(entication)?([.]type)?) $""",
+        | service[._-]account | auth(entication)?([.-]type)?) $""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Names of what is a login, or whose, without a secret: of an identity that the process has anyway."""

@@ -36,8 +36,9 @@ _LOGIN = re.compile(r"(://[^\s/:@<>]{0,100}:)[^\s@<>/]{1,500}@")
 _TOKEN = re.compile(
     r"(\b(?:[Bb]earer|[Bb]asic)\s+(?:b?['\"])?)(?=[\w.~+/=-]*\d|[\w.~+/=-]{24})[\w.~+/=-]{8,}"
     rf"|{JWT}"
+    r"|(\b(?:access|refresh|id)_token\\?['\"]?\s*[:=]\s*\\?['\"]?)(?=[\w.~+/=-]*\d|[\w.~+/=-]{24})[\w.~+/=-]{8,}"
 )
-"""Tokens in headers: a word after the scheme that contains a digit or is long; and web tokens."""
+"""Tokens in headers: a word after the scheme that contains a digit or is long; web tokens; tokens that a login answers."""
 
 _OF_CONNECTIONS = ("PYICEBERG_CATALOG__", "AIRFLOW_CONN_")
 _MAX_NESTED = 32
@@ -229,7 +230,7 @@ def _without_shapes(text: str) -> str:
     """
     if "://" in text:
         text = _LOGIN.sub(rf"\1{HIDDEN}@", text)
-    return _TOKEN.sub(lambda found: f"{found[1] or found[2] or ''}{HIDDEN}", text)
+    return _TOKEN.sub(lambda found: f"{found[1] or found[2] or found[3] or ''}{HIDDEN}", text)
 
 
 def _base64(secret: str) -> set[str]:

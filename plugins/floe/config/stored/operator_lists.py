@@ -66,12 +66,22 @@ _IDENTITIES: Final = (
 """Keys that choose whom the workers act as, without a secret, and how the operator lists what they choose."""
 
 _AMBIENT: Final = (
-    (re.compile(r".*\.rest\.auth\.type"), re.compile(r"google|.*GoogleAuthManager", re.IGNORECASE), "gcp-identity"),
+    (
+        re.compile(r".*\.rest\.auth\.(type|sigv4\.delegate-auth-type)"),
+        re.compile(r"google|.*GoogleAuthManager", re.IGNORECASE),
+        "gcp-identity",
+    ),
     (re.compile(r".*sasl\.mechanisms?"), re.compile("GSSAPI", re.IGNORECASE), "kerberos-identity"),
     (re.compile(r".*metadata\.authentication\.type"), re.compile("azure.*", re.IGNORECASE), "azure-identity"),
     (re.compile(r".*sasl\.mechanisms?"), re.compile("AWS_MSK_IAM", re.IGNORECASE), "aws-identity"),
 )
 """Logins as the workers themselves: key, value, and the name in the operator's list, followed by ``:default``."""
+
+_GOOGLES_HOST: Final = "gcs.service.host"
+_AZURES_HOSTS: Final = ("adls.blob-storage-authority", "adls.dfs-storage-authority")
+_POSTGRESQL: Final = ("postgresql", "jdbc:postgresql")
+_ENTRA: Final = ("adls.client-id", "adls.client-secret", "adls.tenant-id")
+"""The login that counts for each account at Azure: a key or a SAS token is for one, and tables may be at another."""
 
 _OF_MSK: Final = re.compile(r"aws(?P<kind>ProfileName|RoleArn)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s;]+)", re.IGNORECASE)
 _OF_S3: Final = re.compile(r"(s3|client)\.(profile-name|role-arn|assume-role\.arn)")
@@ -113,7 +123,7 @@ class OperatorLists:
             if (why := self.problem(name, key, value, is_logical=logical)) is not None:
                 shown = "" if is_secret(key, value) else f" {value[:_SHOWN]!r}"
                 found.append(f"{key[:_SHOWN]}{shown}: {why}")
-        return [*found, *self._default_hosts(config)]
+        return [*found, *self._default_hosts(config), *self._ambient_logins(config)]
 
     def problem(self, name: str, key: str, value: str, *, is_logical: bool = False) -> str | None:
         """Return why a key of the connector ``name`` may not have a value; None if it may.
@@ -172,12 +182,34 @@ class OperatorLists:
         if key.endswith("sasl.jaas.config"):
             kinds = {"profilename": "aws-profile", "rolearn": "aws-role"}
             found += [(kinds[one["kind"].lower()], one[2].strip("\"'")) for one in _OF_MSK.finditer(value)]
-        for kind, name in found:
-            # a list of connections such as * is none of identities
-            listed = [one for one in self.connections if one.startswith(f"{kind}:")]
-            if not any(fnmatchcase(f"{kind}:{name}", pattern) for pattern in listed):
-                shown = f"{kind}:{name[:_SHOWN]}"
-                yield f"the identity '{shown}' is not in {CONNECTIONS} of Airflow's environment: ask its operator"
+        yield from (why for kind, name in found if (why := self._identity_problem(kind, name)) is not None)
+
+    def _identity_problem(self, kind: str, name: str) -> str | None:
+        # a list of connections such as * is none of identities
+        listed = [one for one in self.connections if one.startswith(f"{kind}:")]
+        if any(fnmatchcase(f"{kind}:{name}", pattern) for pattern in listed):
+            return None
+        shown = f"{kind}:{name[:_SHOWN]}"
+        return f"the identity '{shown}' is not in {CONNECTIONS} of Airflow's environment: ask its operator"
+
+    def _ambient_logins(self, config: Mapping[str, str]) -> Iterator[str]:
+        """Yield the workers' identities that clients of stores and databases take where a connector has no login.
+
+        They send a token or a password, which whoever answers at an address of the connector's could use elsewhere.
+        """
+        given = {key.removeprefix(f"{_CATALOG}."): value.strip() for key, value in config.items() if value.strip()}
+        is_google = bool(given.get("gcs.oauth2.token")) or given.get("gcs.no-auth", "").lower() == "true"
+        if _GOOGLES_HOST in given and not is_google and (why := self._identity_problem("gcp-identity", "default")):
+            yield f"{_CATALOG}.{_GOOGLES_HOST} without gcs.oauth2.token or gcs.no-auth gets the workers' token: {why}"
+        host, is_entra = next((key for key in _AZURES_HOSTS if key in given), None), all(key in given for key in _ENTRA)
+        if host and not is_entra and (why := self._identity_problem("azure-identity", "default")):
+            yield f"{_CATALOG}.{host} without {', '.join(_ENTRA)} may get the workers' token: {why}"
+        is_postgresql = given.get("uri", "").lower().startswith(_POSTGRESQL) and "jdbc.password" not in given
+        if is_postgresql and (why := self._identity_problem("postgresql-identity", "default")):
+            yield f"{_CATALOG}.uri without jdbc.password gets PGPASSWORD of the workers: {why}"
+        managed = "" if is_entra else given.get(_ENTRA[0], "")
+        if managed and (why := self._identity_problem("azure-identity", managed)):
+            yield f"{_CATALOG}.{_ENTRA[0]} without {', '.join(_ENTRA[1:])} is an identity of the workers: {why}"
 
     def _default_hosts(self, config: Mapping[str, str]) -> Iterator[str]:
         """Yield the hosts that AWS's clients ask where a connector names none, and that are not listed.

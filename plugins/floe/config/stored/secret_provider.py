@@ -36,8 +36,8 @@ class StoredSecretProvider:
         if self.lookup is None:
             msg = "only a task of Airflow has it"
             raise ValueMissing(msg)
-        value = secrets_from_text(self.lookup(SECRETS + path, "")).get(key)
-        if value is None:
+        value = secrets_from_text(self.lookup(SECRETS + path, "")).get(key, "")
+        if not value.strip():  # a login that is blank would leave the workers' own
             msg = f"no secret of this key is stored: send the value by PUT …/connectors/{self.connector}/config"
             raise ValueMissing(msg)
         if (why := self.lists.problem(path, key, value)) is not None:

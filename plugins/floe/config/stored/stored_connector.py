@@ -84,7 +84,7 @@ class StoredConnector:
                     f"{key}: its stored secret is for the settings that it was sent with, and {why} changes where it goes: "
                     "send the value again. Nothing was changed"
                 )
-            elif is_secret(key, value) and is_late(key):
+            elif value.strip() and is_secret(key, value) and is_late(key):
                 config[key], secrets[key] = reference, value
             else:
                 config[key] = value

@@ -318,6 +318,15 @@ def test_credentials_count_over_remote_signing(
         assert catalog.load_table("db.t").io.properties.get("s3.access-key-id") in ("AKIA", "ASIA", None)
 
 
+@pytest.mark.parametrize("blank", [{"gcs.oauth2.token": ""}, {"gcs.no-auth": "false", "gcs.oauth2.token": ""}])
+def test_login_for_an_address_is_not_undone_in_another_part_of_the_answer(
+    server: Double, opened: Callable[..., Tables], blank: dict[str, str]
+) -> None:
+    server.answers = table_answer({"gcs.service.host": "http://evil.example", "gcs.oauth2.token": "theirs"}, blank)
+    with pytest.raises(TableUnsuitable, match=r"gcs\.service\.host and no credentials for it"):
+        opened().load("db.t")
+
+
 def test_login_of_the_catalog_stays_off_the_workers(
     server: Double, login: Double, opened: Callable[..., Tables]
 ) -> None:

@@ -171,6 +171,7 @@ SHAPING = (
         ("PASSWORD", "canary-hunter22", "${env:PASSWORD}"),
         ("PASSWORD", "canary-hunter22", "a,${env:PASSWORD}"),
         ("DB_ACCESS_KEY_ID", "canary-AKIA", "${env:DB_ACCESS_KEY_ID}"),
+        *((one, "canary-hunter22", f"${{env:{one}}}") for one in ("DB_PASS", "LAKE_CREDS", "MY_PW", "GIT_PAT", "AUTH")),
         ("PLAIN", "http://floe:canary-hunter22@host", "${env:PLAIN}"),
         ("PLAIN", "Bearer canary-token-1", "${env:PLAIN}"),
         ("PLAIN", "-----BEGIN PRIVATE KEY-----canary", "${env:PLAIN}"),

@@ -186,6 +186,10 @@ def test_spellings_are_long_enough() -> None:
         ("Basic Zm9vOmJhcg== is wrong", "Basic <hidden> is wrong"),
         ("got eyJhbGciOiJI.eyJzdWIiOiIx.abc-def back", "got <hidden> back"),
         ("see postgresql://u:unknown@h/db", "see postgresql://u:<hidden>@h/db"),
+        ("got {'access_token': 'abc123def456'}", "got {'access_token': '<hidden>'}"),
+        ('got "{\\"refresh_token\\": \\"abc123def456\\"}"', 'got "{\\"refresh_token\\": \\"<hidden>\\"}"'),
+        ("got access_token=abc123def456&token_type=bearer", "got access_token=<hidden>&token_type=bearer"),
+        ("answers without an access_token: is it right?", "answers without an access_token: is it right?"),
         ("Bearer authentication failed", "Bearer authentication failed"),
         ("http://h:8181/a@b and s3://bucket/x", "http://h:8181/a@b and s3://bucket/x"),
         ("a basic configuration of 3 brokers", "a basic configuration of 3 brokers"),
@@ -209,6 +213,8 @@ LONG = (
     "://a:",
     "=",
     "%41\\n",
+    "access_token=",
+    "access_token  ",
 )
 
 
@@ -275,6 +281,12 @@ def test_secret_wrapped_over_lines_is_hidden() -> None:
     wrapped = "\n    ".join(TOKEN[at : at + 40] for at in range(0, len(TOKEN), 40))
     assert hide({"token": TOKEN}, f"sent:\n    {wrapped}\nrefused") == "sent:\n    <hidden>\nrefused"
     assert hide({"password": "hunter22"}, "it is hunt\n\ter22.") == "it is <hidden>."
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\t", "\x0b", "\x00", "\x85", "\u2028", "\\n", "%0A"])
+def test_part_of_a_secret_behind_a_break_is_hidden_by_itself(end: str) -> None:
+    mask = Mask.of({"iceberg.catalog.uri": f"postgresql://u@h/db?sslpassword=firstA1{end}secondB2"})
+    assert mask.hide("option secondB2 of firstA1 is odd") == "option <hidden> of <hidden> is odd"
 
 
 def test_overlapping_secrets_are_hidden_as_one() -> None:

@@ -247,9 +247,52 @@ def test_identity_counts_as_a_connection(key: str, value: str, name: str) -> Non
     assert OperatorLists.of({**lists, "FLOE_REST_CONNECTIONS": "*"}).problem("one", key, value) is not None
 
 
+@pytest.mark.parametrize("key", ["rest.auth.type", "rest.auth.sigv4.delegate-auth-type"])
 @pytest.mark.parametrize("value", ["Google", "org.apache.iceberg.gcp.auth.GoogleAuthManager"])
-def test_identity_of_the_workers_at_google_is_refused(value: str) -> None:
-    assert problem("iceberg.catalog.rest.auth.type", value) is not None
+def test_identity_of_the_workers_at_google_is_refused(key: str, value: str) -> None:
+    assert "'gcp-identity:default' is not in" in (problem(f"iceberg.catalog.{key}", value) or "")
+
+
+HOST = "https://catalog.example:8181"
+ENTRA = {"adls.client-id": "x", "adls.client-secret": "y", "adls.tenant-id": "z"}
+STORES = [
+    ({"gcs.service.host": HOST}, "gcp-identity:default"),
+    ({"gcs.service.host": HOST, "gcs.no-auth": "false"}, "gcp-identity:default"),
+    ({"gcs.service.host": HOST, "gcs.no-auth": "yes"}, "gcp-identity:default"),
+    ({"gcs.service.host": HOST, "gcs.oauth2.token": " "}, "gcp-identity:default"),
+    ({"adls.dfs-storage-authority": "catalog.example:8181"}, "azure-identity:default"),
+    ({"adls.blob-storage-authority": "catalog.example:8181"}, "azure-identity:default"),
+    # it is of one account, and tables may be at another
+    ({"adls.dfs-storage-authority": "catalog.example:8181", "adls.sas-token.lake": "x"}, "azure-identity:default"),
+    ({"uri": "jdbc:postgresql://catalog.example:8181/db", "jdbc.user": "u"}, "postgresql-identity:default"),
+    ({"uri": "postgresql+psycopg://catalog.example:8181/db"}, "postgresql-identity:default"),
+    ({"adls.client-id": "of-a-machine"}, "azure-identity:of-a-machine"),
+    ({"adls.client-id": "of-a-machine", "adls.tenant-id": "t"}, "azure-identity:of-a-machine"),
+]
+
+
+@pytest.mark.parametrize(("config", "name"), STORES)
+def test_workers_identity_does_not_follow_an_address(config: dict[str, str], name: str) -> None:
+    keys = {"iceberg.catalog": "demo", **{f"iceberg.catalog.{key}": value for key, value in config.items()}}
+    assert any(f"the identity '{name}' is not in FLOE_REST_CONNECTIONS" in one for one in LISTS.problems("one", keys))
+    lists = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_HOSTS": "*"}
+    assert OperatorLists.of({**lists, "FLOE_REST_CONNECTIONS": f"demo,{name}"}).problems("one", keys) == []
+    assert OperatorLists.of({**lists, "FLOE_REST_CONNECTIONS": "*"}).problems("one", keys) != []
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"gcs.service.host": HOST, "gcs.no-auth": "True"},
+        {"gcs.service.host": HOST, "gcs.oauth2.token": secret_reference("one", "iceberg.catalog.gcs.oauth2.token")},
+        {"adls.dfs-storage-authority": "catalog.example:8181", **ENTRA},
+        ENTRA,
+        {"adls.sas-token": "x", "adls.tenant-id": "t"},
+        {"uri": "jdbc:postgresql://catalog.example:8181/db", "jdbc.password": "x"},
+    ],
+)
+def test_address_with_a_login_of_the_connector_needs_no_identity(config: dict[str, str]) -> None:
+    assert LISTS.problems("one", {f"iceberg.catalog.{key}": value for key, value in config.items()}) == []
 
 
 @pytest.mark.parametrize(

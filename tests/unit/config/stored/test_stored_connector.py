@@ -105,6 +105,11 @@ def test_reference_keeps_the_secret_where_nothing_moves(change: dict[str, str]) 
     assert again.values[TOKEN] == SECRET
 
 
+def test_blank_is_no_secret() -> None:
+    one = StoredConnector.of("one", {**CONFIG, TOKEN: " "}, stored(), is_paused=False)
+    assert (one.config[TOKEN], one.secrets) == (" ", {})
+
+
 def test_secret_that_shapes_the_dag_is_masked_and_kept() -> None:
     key = "transforms.t.secret"
     one = stored(**{key: "value-of-it"})
@@ -172,6 +177,8 @@ def test_task_gets_its_own_secret() -> None:
         ("one", TOKEN, {TOKEN: SECRET}, "two"),
         ("one", "other", {TOKEN: SECRET}, "one"),
         ("one", TOKEN, [1], "one"),
+        ("one", TOKEN, {TOKEN: ""}, "one"),  # a client without a login would take the workers'
+        ("one", TOKEN, {TOKEN: " "}, "one"),
         ("one", "iceberg.catalog.x", {"iceberg.catalog.x": "http://evil.example"}, "one"),
     ],
 )
