@@ -27,9 +27,10 @@ _OF_AZURE: Final = re.compile(r"adls\.(sas-token|account-key)")
 _ENTRA: Final = ("adls.client-id", "adls.client-secret", "adls.tenant-id")
 
 _LOCAL: Final = re.compile(
-    r"auth|ssl|.*profile-name|hdfs\.kerberos_ticket|gcs\.session-kwargs|s3\.proxy-uri|py-catalog-impl"
+    r"auth|ssl|.*profile-name|hdfs\.(kerberos_ticket|user)|gcs\.session-kwargs|s3\.proxy-uri|py-catalog-impl"
+    r"|.*(role-arn|role\.arn|role-session-name)|.*impersonat.*"
 )
-"""Settings of this process: its login, the certificates it trusts, its proxies, the local files that it reads."""
+"""Settings of this process: its login, whom it acts as, the certificates that it trusts, its proxies, its local files."""
 
 _OF_CATALOG: Final = re.compile(
     r"credential|rest\.(auth|client|access-key|secret-access|session-token)[.-].*|gcp\.auth\..*"
@@ -155,6 +156,8 @@ def _check_auth(properties: Mapping[str, Any]) -> None:
 def _answer_problem(answer: Mapping[str, Any], own: Mapping[str, Any]) -> str | None:
     changed = {key for key, value in answer.items() if own.get(key) != value}
     local = sorted(key for key in changed if _LOCAL.fullmatch(key))
+    if "adls.client-id" in changed and not all(answer.get(key) for key in _ENTRA):
+        local.append("adls.client-id without the rest of its application")
     if local:
         return f"{', '.join(local)[:300]}: that is for this process' own configuration to say"
     if unsendable := sorted(key for key in changed if has_control_characters(str(answer[key]))):

@@ -128,6 +128,9 @@ def test_a_worker_loads_no_class_either():
     assert RAN == []
 
 
+ENTRA = {"adls.client-id": "x", "adls.client-secret": "y", "adls.tenant-id": "z"}
+
+
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
@@ -137,20 +140,25 @@ def test_a_worker_loads_no_class_either():
         ({"auth": {"type": "google", "google": {"credentials_path": "/etc/passwd"}}}, "own configuration"),
         ({"ssl": {"cabundle": "/tmp/ca"}}, "own configuration"),
         ({"s3.profile-name": "admin"}, "own configuration"),
+        (
+            {"client.role-arn": "arn:aws:iam::1:role/admin"},
+            "client.role-arn: that is for this process' own configuration",
+        ),
+        ({"client.assume-role.arn": "arn:aws:iam::1:role/admin"}, "own configuration"),
+        ({"gcs.impersonate.service-account": "admin@x.example"}, "own configuration"),
+        ({"hdfs.user": "hdfs"}, "own configuration"),
+        ({"adls.client-id": "x", "adls.tenant-id": "t"}, "adls.client-id without the rest of its application"),
         ({"oauth2-server-uri": "http://evil"}, "another oauth2-server-uri"),
         ({"gcs.service.host": "http://evil"}, "no credentials for it"),
         ({"adls.account-host": "evil"}, "no credentials for it"),
         ({"adls.account-host": "evil", "adls.anon": "true"}, "no credentials for it"),
-        ({"adls.account-host": "evil", "adls.client-id": "x"}, "no credentials for it"),
+        ({"adls.account-host": "evil", **ENTRA, "adls.client-secret": ""}, "without the rest of its application"),
         ({"gcs.session-kwargs": '{"proxy": "http://evil"}'}, "own configuration"),
     ],
 )
 def test_a_catalog_that_answers_with_more_is_refused(answer, problem):
     with pytest.raises(CatalogMisconfigured, match=problem):
         check_catalog_answer(answer, {"credential": "id:secret", "adls.sas-token": "ours"})
-
-
-ENTRA = {"adls.client-id": "x", "adls.client-secret": "y", "adls.tenant-id": "z"}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +171,6 @@ ENTRA = {"adls.client-id": "x", "adls.client-secret": "y", "adls.tenant-id": "z"
         {"adls.dfs-storage-authority": "evil", "adls.sas-token.another": "x"},
         {"adls.dfs-storage-authority": "evil", "adls.sas-token": ""},
         {"adls.dfs-storage-authority": "evil", "adls.account-name": "lake", "adls.sas-token": "x"},
-        {"adls.blob-storage-authority": "evil", **ENTRA, "adls.client-secret": ""},
     ],
 )
 def test_an_address_of_a_catalog_gets_no_login_of_this_process(answer):
