@@ -65,7 +65,7 @@ def _write(spark: Any, request: JobRequest, slice_: Slice) -> str:
 
     jobs = SparkJobs(spark)
     job = SliceJob(request.plan, slice_, request.connector, request.settings, request.key)
-    timeout_ms = request.connector.write_timeout_ms
+    timeout_ms = request.connector.reading.write_timeout_ms
     with ProgressLog(jobs, slice_):
         if timeout_ms is not None:
             return TimeLimit(timeout_ms, slice_, jobs).run(partial(write_slice, job, jobs.run)).slice_id
@@ -93,7 +93,7 @@ def main(argv: list[str]) -> int:
     request = JobRequest.take(path)
     learn_environment(os.environ)
     request.learn_secrets()
-    context = start_context(request.connector.tasks_max)
+    context = start_context(request.connector.reading.tasks)
     try:
         result = JobResult(announced=write_files(context, request, SliceMark.of(path).set))
     except WriteTimeout as error:

@@ -110,7 +110,7 @@ class Tables:
         new = NewTable.of(name, schema, settings or self.connector.table(name), on_unsuitable)
         with self.errors(f"create table {name!r}", of_table=True):
             refusal = self._create_namespaces(name)
-            properties: Mapping[str, str] = {**SHIPPED, **self.connector.auto_create_props}
+            properties: Mapping[str, str] = {**SHIPPED, **self.connector.creation.properties}
             try:
                 table = self.catalog.create_table(
                     name, new.schema, partition_spec=new.spec, sort_order=new.sort_order, properties=dict(properties)

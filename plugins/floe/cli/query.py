@@ -75,7 +75,7 @@ def _connector(name: str | None, folder: Path | None) -> Connector:
 
 def _place(connector: Connector) -> tuple[object, ...]:
     """Return what makes the catalogs of two connectors the same one."""
-    return connector.catalog.type, connector.catalog.name, connector.catalog.properties, connector.catalog_conn_id
+    return connector.catalog.type, connector.catalog.name, connector.catalog.properties, connector.connections.catalog
 
 
 def _catalog_of(connector: Connector) -> tuple[SparkCatalog, ConnectionFields | None]:

@@ -83,7 +83,7 @@ def look_up(connector: Connector) -> Surroundings:
     if not found.lacks("kafka"):
         _with_kafka(found, operator, resolver)
     try:
-        found.spark = connection(connector.spark_conn_id)
+        found.spark = connection(connector.connections.spark)
     except NotLookedUp as error:
         found.note("spark", error)
     return found
@@ -143,14 +143,14 @@ def _with_kafka(found: Surroundings, operator: OperatorSettings, resolver: Resol
     """Put worker file, Airflow connection and the connector's keys together; brokers may be in any of them."""
     missing, extra = None, None
     try:
-        extra = connection(found.connector.kafka_conn_id).extra
+        extra = connection(found.connector.connections.kafka).extra
     except NotLookedUp as error:
         missing = error
 
     def resolve(settings: Mapping[str, str]) -> Mapping[str, str]:
         return _resolved(settings, resolver)
 
-    shared = Shared(found.connector.kafka_conn_id, _plain(extra), WorkerKeys.of(operator.worker), resolve)
+    shared = Shared(found.connector.connections.kafka, _plain(extra), WorkerKeys.of(operator.worker), resolve)
     try:
         found.settings = KafkaSettings.over(shared, found.connector)
     except (NotLookedUp, ConfigError, KafkaMisconfigured) as error:

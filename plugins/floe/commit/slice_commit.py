@@ -71,8 +71,8 @@ class SliceCommitter:
         self._plan = plan
         self._connector = connector
         self._routes = Routes(connector)
-        self._threads = connector.commit_threads
-        self._retry_for = connector.commit_timeout_ms / 1000
+        self._threads = connector.committing.threads
+        self._retry_for = connector.committing.timeout_ms / 1000
         self._opened: Tables | None = None
 
     def commit(
@@ -216,7 +216,7 @@ class SliceCommitter:
 
     def _is_quick(self, announcement: Announcement) -> bool:
         """Return whether twice as much could have been written in the time that a write may take."""
-        took, timeout = announcement.write_ms, self._connector.write_timeout_ms
+        took, timeout = announcement.write_ms, self._connector.reading.write_timeout_ms
         return took is None or timeout is None or 2 * took <= timeout
 
     def _unheld(self, scope: SliceScope, announcement: Announcement) -> dict[str, FloeError]:

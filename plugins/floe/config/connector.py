@@ -8,8 +8,13 @@ from floe.config.converters.base import ConverterSpec
 from floe.config.properties import Properties
 from floe.config.secrets.detection import is_secret, reference
 from floe.config.sections.catalog import CatalogSpec
+from floe.config.sections.committing import CommitRules
+from floe.config.sections.connections import Connections
+from floe.config.sections.creation import TableCreation
 from floe.config.sections.dag import DagSettings
 from floe.config.sections.error_policy import ErrorPolicy
+from floe.config.sections.kafka_client import ClientKeys
+from floe.config.sections.reading import ReadRules
 from floe.config.sections.routing import Routing
 from floe.config.sections.schedule import Schedule
 from floe.config.sections.schema_rules import SchemaRules
@@ -18,7 +23,6 @@ from floe.config.sections.tables import Tables, TableSettings
 from floe.config.sections.transforms import TransformSpec, python_classes, renames_topics, routing_steps
 from floe.config.transforms.python_class import Code, PythonClass
 
-SPARK_CONN_ID, SPARK_CONN_IDS = "floe.spark.conn-id", "floe.spark.conn-ids"
 OFFSET_RESET = "consumer.override.auto.offset.reset"
 _NAMES = frozenset({"topics", "topics.regex", "iceberg.tables"})
 """Keys whose values are names, of any number: a plan must contain them."""
@@ -40,11 +44,9 @@ class Connector:
     name: str
     topics: tuple[str, ...]
     topics_regex: str | None
-    tasks_max: int
     settings: Tables
     routing: Routing
-    auto_create: bool
-    auto_create_props: Properties
+    creation: TableCreation
     schema: SchemaRules
     write_props: Properties
     value_converter: ConverterSpec
@@ -54,28 +56,14 @@ class Connector:
     errors: ErrorPolicy
     catalog: CatalogSpec
     control_topic: str
-    commit_interval_ms: int
+    committing: CommitRules
     schedule: Schedule
     dag: DagSettings
-    commit_timeout_ms: int
-    commit_threads: int
     group_id: str
-    transactional_prefix: str
-    control_kafka: Properties
-    consumer_overrides: Properties
-    kafka_conn_id: str
-    spark_conn_id: str
-    spark_conn_ids: tuple[str, ...]
-    registry_conn_id: str
-    catalog_conn_id: str
-    aws_conn_id: str
-    max_records_per_run: int | None
-    worker_memory: int
-    batch_max_bytes: int
-    is_read_portably: bool
-    write_timeout_ms: int | None
+    clients: ClientKeys
+    connections: Connections
+    reading: ReadRules
     freshness_max_ms: int | None
-    on_data_loss: Literal["fail", "accept"]
     warnings: tuple[str, ...]
     properties: Properties
     references: Properties = Properties()  # noqa: RUF009 - immutable

@@ -100,7 +100,7 @@ def read_file(path: Path, last_good: Identity = UNKNOWN) -> ConnectorFile:
         if issubclass(parsed.failure, MalformedFile) and path.suffix in _FORMATS:
             problems = (_OTHER_FORMAT.format(kind=_FORMATS[path.suffix]),)
         return _unreadable(path, parsed.identity.or_else(last_good), parsed.failure(*problems))
-    connector, interval_ms = parsed.connector, parsed.connector.commit_interval_ms
+    connector, interval_ms = parsed.connector, parsed.connector.committing.interval_ms
     return ConnectorFile(
         path, connector.name, connector, None, interval_ms, given=parsed.given, schedule=connector.schedule
     )
@@ -163,7 +163,7 @@ def _parse(content: bytes, stem: str, operator: OperatorSettings) -> _Parsed:
 def make_names_unique(files: list[ConnectorFile]) -> list[ConnectorFile]:
     """Mark connectors that share a name, or a group on the same brokers, as broken, and give broken files unique names."""
     files = _break_shared(files, lambda connector: connector.name, "the name")
-    files = _break_shared(files, lambda connector: (connector.kafka_conn_id, connector.group_id), "the group")
+    files = _break_shared(files, lambda connector: (connector.connections.kafka, connector.group_id), "the group")
     taken = {file.name for file in files if file.connector}
     return [file if file.connector else replace(file, name=_free_name(file.name, taken)) for file in files]
 

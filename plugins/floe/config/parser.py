@@ -2,41 +2,32 @@
 
 from collections.abc import Mapping
 
-from floe.config.catalogs.connection import AWS_KEY, CATALOG_KEY
-from floe.config.connector import SPARK_CONN_ID, SPARK_CONN_IDS, Connector
-from floe.config.converters.base import ConverterSpec
+from floe.config.connector import Connector
 from floe.config.converters.key_and_header import read_key_converter, read_key_or_header
 from floe.config.converters.plain import NO_FIELDS, has_no_fields
 from floe.config.converters.registry import read_converter
-from floe.config.converters.with_registry import has_registry
 from floe.config.document import given_twice, unwrap
 from floe.config.exceptions import ConfigError
 from floe.config.keys.reader import Settings
-from floe.config.libraries.library_settings import TABLE_NAMES, unknown_settings
 from floe.config.limits import check_count, check_limits
-from floe.config.names import connector_name_problem, plain_problem, topic_problem
-from floe.config.properties import Properties, flatten
+from floe.config.names import connector_name_problem, topic_problem
+from floe.config.properties import flatten
 from floe.config.providers.operator_settings import NOTHING, OperatorSettings
 from floe.config.providers.reference import unreplaced
 from floe.config.providers.resolution import Resolved, resolve_at_parse
-from floe.config.registry.connection import KEY as REGISTRY_CONN_ID
 from floe.config.secrets.quoted_secrets import without_secrets
 from floe.config.sections.callbacks import VARIABLE as CALLBACKS
 from floe.config.sections.catalog import read_catalog
+from floe.config.sections.committing import read_committing
+from floe.config.sections.connections import read_connections, read_plain
+from floe.config.sections.creation import read_creation, read_write_props
 from floe.config.sections.dag import read_dag
 from floe.config.sections.error_policy import DEAD_LETTER_TABLE, read_errors
-from floe.config.sections.kafka_client import read_consumer_overrides, read_control_client
+from floe.config.sections.kafka_client import ClientKeys, read_consumer_overrides, read_control_client
+from floe.config.sections.reading import read_limit, read_reading
 from floe.config.sections.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
 from floe.config.sections.schedule import read_schedule
 from floe.config.sections.schema_rules import read_schema_rules
-from floe.config.sections.table_properties import (
-    is_icebergs,
-    is_meant_for_iceberg,
-    misplaced,
-    property_advice,
-    unusable_for_commits,
-    unusable_for_files,
-)
 from floe.config.sections.tables import read_tables
 from floe.config.sections.topics import read_topics
 from floe.config.sections.transform_reader import read_transforms
@@ -52,10 +43,6 @@ CLASSES = (
 )
 FRESHNESS = "floe.freshness.max-ms"
 MIN_FRESHNESS = 1000
-MIN_WRITE_TIMEOUT = 1000
-"""Milliseconds. No slice is written in less. A smaller number was most likely meant in seconds."""
-
-_DISTRIBUTION = "write.distribution-mode"
 
 
 def parse_connector(
@@ -145,21 +132,17 @@ def _build(
             )
         )
     key_converter = read_key_converter(settings, routing, transforms)
-    registry_conn_id = _read_registry_conn_id(settings, value_converter, key_converter)
-    interval = settings.integer("iceberg.control.commit.interval-ms")
-    if interval < 1000:
-        settings.warnings.append(f"iceberg.control.commit.interval-ms is {interval}: Airflow schedules by the second")
+    connections = read_connections(settings, (value_converter, key_converter))
+    committing = read_committing(settings)
     return Connector(
         name=name,
         topics=topics,
         topics_regex=topics_regex,
-        tasks_max=settings.integer("tasks.max"),
         settings=tables,
         routing=routing,
-        auto_create=settings.boolean("iceberg.tables.auto-create-enabled"),
-        auto_create_props=_read_table_props(settings, "iceberg.tables.auto-create-props.", free_text=True),
+        creation=read_creation(settings),
         schema=read_schema_rules(settings),
-        write_props=_read_table_props(settings, "iceberg.table.write-props.", "iceberg.tables.write-props."),
+        write_props=read_write_props(settings),
         value_converter=value_converter,
         key_converter=key_converter,
         header_converter=read_key_or_header(settings, "header"),
@@ -167,28 +150,14 @@ def _build(
         errors=errors,
         catalog=read_catalog(settings, [name for name in (*dict(tables.known), errors.table) if name]),
         control_topic=control_topic,
-        commit_interval_ms=interval,
+        committing=committing,
         schedule=read_schedule(settings),
         dag=read_dag(settings, callbacks),
-        commit_timeout_ms=settings.integer("iceberg.control.commit.timeout-ms"),
-        commit_threads=settings.integer("iceberg.control.commit.threads"),
-        group_id=_read_plain(settings, "iceberg.connect.group-id", f"connect-{name}"),
-        transactional_prefix=_read_plain(settings, "iceberg.coordinator.transactional.prefix", ""),
-        control_kafka=read_control_client(settings),
-        consumer_overrides=read_consumer_overrides(settings),
-        kafka_conn_id=_read_plain(settings, "floe.kafka.conn-id", "kafka_default"),
-        spark_conn_id=_read_plain(settings, SPARK_CONN_ID, "spark_default"),
-        spark_conn_ids=_read_conn_ids(settings),
-        registry_conn_id=registry_conn_id,
-        catalog_conn_id=_read_plain(settings, CATALOG_KEY, ""),
-        aws_conn_id=_read_plain(settings, AWS_KEY, ""),
-        max_records_per_run=_read_limit(settings, "floe.max-records-per-run"),
-        worker_memory=settings.integer("floe.worker.memory"),
-        batch_max_bytes=settings.integer("floe.batch.max-bytes"),
-        is_read_portably=settings.text("floe.consumer") == "portable",
-        write_timeout_ms=_read_limit(settings, "floe.write.timeout", MIN_WRITE_TIMEOUT),
-        freshness_max_ms=_read_freshness(settings, interval),
-        on_data_loss="accept" if settings.text("floe.on-data-loss") == "accept" else "fail",
+        group_id=read_plain(settings, "iceberg.connect.group-id", f"connect-{name}"),
+        clients=ClientKeys(control=read_control_client(settings), consumer=read_consumer_overrides(settings)),
+        connections=connections,
+        reading=read_reading(settings),
+        freshness_max_ms=_read_freshness(settings, committing.interval_ms),
         warnings=() if settings.problems else without_secrets(settings.properties, settings.warnings),
         properties=settings.properties,
         notes=without_secrets(settings.properties, settings.notes),
@@ -215,67 +184,8 @@ def _read_control_topic(settings: Settings, topics: tuple[str, ...]) -> str:
     return topic
 
 
-def _read_table_props(settings: Settings, *prefixes: str, free_text: bool = False) -> Properties:
-    """Read properties of tables; ``free_text``: those outside Iceberg's name spaces may have any value."""
-    taken: dict[str, str] = {}
-    for prefix in prefixes:
-        taken |= settings.properties.under(prefix)
-    prefix = prefixes[-1]
-    wrong = list(misplaced(taken))
-    settings.problems += [f"{prefix}{problem}" for problem in wrong]
-    named = [key for key in taken if not free_text or is_icebergs(key)]
-    if free_text:
-        named += [key for key in taken if key not in named and is_meant_for_iceberg(key)]
-    if not wrong:
-        settings.problems += unknown_settings(
-            prefix, named, TABLE_NAMES, "Iceberg's tables", lambda name: property_advice(prefix, name)
-        )
-    settings.problems += [
-        f"{prefix}{problem}" for problem in (*unusable_for_files(taken), *unusable_for_commits(taken))
-    ]
-    if taken.get(_DISTRIBUTION, "none").strip().lower() == "range":
-        settings.warnings.append(
-            f"{prefix}{_DISTRIBUTION} range is taken as hash: a stream has no ranges to sort by; set hash"
-        )
-    return Properties(taken)
-
-
-def _read_plain(settings: Settings, key: str, default: str) -> str:
-    if not settings.given(key):
-        return default
-    value = settings.properties[key]
-    problem = plain_problem(value)
-    if problem and (value or default):
-        settings.problems.append(f"{key} {problem}")
-    return value
-
-
-def _read_conn_ids(settings: Settings) -> tuple[str, ...]:
-    names = settings.names(SPARK_CONN_IDS)
-    for name in names:
-        if problem := plain_problem(name):
-            settings.problems.append(f"{SPARK_CONN_IDS} {problem}")
-    return names
-
-
-def _read_registry_conn_id(settings: Settings, *converters: ConverterSpec | None) -> str:
-    conn_id = _read_plain(settings, REGISTRY_CONN_ID, "")
-    if conn_id and not any(spec and has_registry(spec) for spec in converters):
-        settings.warnings.append(f"{REGISTRY_CONN_ID} has no effect: no converter has a schema registry")
-    return conn_id
-
-
-def _read_limit(settings: Settings, key: str, least: int = 1) -> int | None:
-    limit = settings.integer(key)
-    if 0 <= limit < least:
-        settings.problems.append(
-            f"Invalid value {limit} for configuration {key}: Value must be at least {least}, or -1 for no limit"
-        )
-    return None if limit < 0 else limit
-
-
 def _read_freshness(settings: Settings, interval_ms: int) -> int | None:
-    most = _read_limit(settings, FRESHNESS, MIN_FRESHNESS)
+    most = read_limit(settings, FRESHNESS, MIN_FRESHNESS)
     if most is not None and most <= interval_ms and not settings.given("floe.schedule"):
         settings.warnings.append(
             f"{FRESHNESS} is {most}, no more than iceberg.control.commit.interval-ms, {interval_ms}: tables are late between "

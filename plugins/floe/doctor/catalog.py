@@ -21,7 +21,7 @@ def find_catalog(case: Case, about: About) -> Iterator[Finding]:
     names = tables_of(case)
     found = [name for name in names if case.tables.load(name) is not None]
     for name in names:
-        if name not in found and not case.connector.auto_create:
+        if name not in found and not case.connector.creation.is_on:
             yield about.problem(
                 f"table {name!r} does not exist in catalog {spec.name!r}",
                 "create it, or set iceberg.tables.auto-create-enabled to true",
@@ -47,7 +47,7 @@ def find_commits(case: Case, about: About) -> Iterator[Finding]:
     namespace = name.rpartition(".")[0]
     findings = probe_catalog(case.tables, namespace)
     for finding in findings:
-        if finding.startswith("no table can be created") and not case.connector.auto_create:
+        if finding.startswith("no table can be created") and not case.connector.creation.is_on:
             yield about.warning(finding, "nothing to do if floe may not create tables: then commits are not tried here")
         else:
             yield about.problem(finding, _REMEDY)

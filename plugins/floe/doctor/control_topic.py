@@ -47,7 +47,7 @@ def find_control_topic(case: Case, about: About) -> Iterator[Finding]:
 def find_transactions(case: Case, about: About) -> Iterator[Finding]:
     """Write to the control topic in a transaction that is aborted, by a transactional id of the doctor's own."""
     name = case.connector.control_topic
-    prefix = f"{case.connector.transactional_prefix}floe-{case.connector.name}-"
+    prefix = f"{case.connector.committing.transactional_prefix}floe-{case.connector.name}-"
     if not case.write:
         yield about.not_checked("nothing is written with --read-only")
     elif not case.control.topics([name]):

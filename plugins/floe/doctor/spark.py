@@ -21,7 +21,7 @@ def find_master(case: Case, about: About) -> Iterator[Finding]:
     """Look at the Airflow connection to Spark, and connect to the server that it names."""
     spark = case.spark
     if spark is None:
-        yield about.not_checked(f"the Airflow connection {case.connector.spark_conn_id!r} was not looked up")
+        yield about.not_checked(f"the Airflow connection {case.connector.connections.spark!r} was not looked up")
         return
     where = f"the Airflow connection {spark.conn_id!r}"
     if spark.conn_type not in (SUBMIT, CONNECT):

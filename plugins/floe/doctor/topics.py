@@ -77,7 +77,7 @@ def _with_retention(case: Case, about: About, name: str, text: str) -> Finding:
     if kept < 0:
         return about.ok(f"{text}; it keeps records for ever{by_size}")
     text = f"{text}; it keeps records for {kept / _HOUR_MS:.3g} h{by_size}"
-    if kept < max(SHORT_RETENTION_MS, 3 * case.connector.commit_interval_ms):
+    if kept < max(SHORT_RETENTION_MS, 3 * case.connector.committing.interval_ms):
         return about.warning(
             text, "increase retention.ms: records that no run has read by then are lost, after a short outage too"
         )

@@ -32,7 +32,7 @@ def find_warehouse(case: Case, about: About) -> Iterator[Finding]:
     table = next((one for one in loaded if one is not None), None)
     if table is not None:
         yield _tried(case, about, table)
-    elif not case.write or not case.connector.auto_create or not tables_of(case):
+    elif not case.write or not case.connector.creation.is_on or not tables_of(case):
         yield about.not_checked("the connector has no table yet that says where its files are")
     elif "commits" in case.failed:
         yield about.not_checked("there is no table to write beside: see 'commits'")

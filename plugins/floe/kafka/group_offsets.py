@@ -22,12 +22,12 @@ class Move(NamedTuple):
 
 def commit_transactional_id(connector: Connector) -> str:
     """Name the producer that writes positions; opening it fences all earlier ones."""
-    return f"{connector.transactional_prefix}floe-{connector.name}-commit"
+    return f"{connector.committing.transactional_prefix}floe-{connector.name}-commit"
 
 
 def replay_transactional_id(connector: Connector, plan: Plan) -> str:
     """Name the producer of a replay's own events; its slices' announcements have ids of their own."""
-    return f"{connector.transactional_prefix}floe-{connector.name}-replay-{plan.plan_id}"
+    return f"{connector.committing.transactional_prefix}floe-{connector.name}-replay-{plan.plan_id}"
 
 
 def writer_of_positions(connector: Connector, settings: KafkaSettings) -> TransactionalProducer:

@@ -68,7 +68,7 @@ class KafkaSettings:
     @classmethod
     def of(cls, connector: Connector, extra: Mapping[str, Any]) -> "KafkaSettings":
         """Merge the extra of the Airflow connection with the connector's own keys. Raises KafkaMisconfigured."""
-        return cls.over(Shared(connector.kafka_conn_id, extra), connector)
+        return cls.over(Shared(connector.connections.kafka, extra), connector)
 
     @classmethod
     def over(cls, shared: Shared, connector: Connector) -> "KafkaSettings":
@@ -76,8 +76,8 @@ class KafkaSettings:
 
         Raises KafkaMisconfigured when there are no brokers or a setting is given that only Java's clients understand.
         """
-        overrides = {k: v for k, v in connector.consumer_overrides.items() if k != "auto.offset.reset"}
-        own = (Layer(_SOURCE_KEYS, overrides), Layer(_CONTROL_KEYS, connector.control_kafka))
+        overrides = {k: v for k, v in connector.clients.consumer.items() if k != "auto.offset.reset"}
+        own = (Layer(_SOURCE_KEYS, overrides), Layer(_CONTROL_KEYS, connector.clients.control))
         source, control = (
             _BASE | shared.conf(client, layer)
             for client, layer in zip((shared.worker.source, shared.worker.control), own, strict=True)

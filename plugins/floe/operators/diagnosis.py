@@ -30,7 +30,7 @@ def diagnose(connector: Connector, settings: KafkaSettings, context: Context) ->
 
     spark, unusable = None, dict["Part", str]()
     try:
-        spark = connection_fields(connector.spark_conn_id, "floe.spark.conn-id")
+        spark = connection_fields(connector.connections.spark, "floe.spark.conn-id")
     except ConnectionMissing as error:
         unusable["spark"] = with_code(str(error), error.code)
     levels = {Level.PROBLEM: logging.ERROR, Level.WARNING: logging.WARNING}

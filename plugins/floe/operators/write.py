@@ -51,7 +51,9 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
         # said always: it counts over a mode in a file of Spark's settings
-        super().__init__(conn_id=connector.spark_conn_id, name=f"floe-{connector.name}", deploy_mode="client", **kwargs)
+        super().__init__(
+            conn_id=connector.connections.spark, name=f"floe-{connector.name}", deploy_mode="client", **kwargs
+        )
         self._connector = connector
         self._environment: dict[str, str] = {}
         self._session: Any = None
@@ -84,7 +86,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         done = frozenset(plan.slice_id(slice_) for slice_ in plan.slices) - still_open | found.keys()
         check_code(plan, connector)
         job = code_archive.write_job()
-        self._conn_id = connector.spark_conn_id
+        self._conn_id = connector.connections.spark
         spark = task_context.connection(self._conn_id, "floe.spark.conn-id")
         request = job.JobRequest(plan, connector, settings, key, done)
         try:
@@ -142,7 +144,7 @@ class WriteFilesOperator(SparkSubmitOperator):
 
         mark = job.SliceMark.of(path)
         try:
-            with write_guard(request.connector.write_timeout_ms, mark.get):
+            with write_guard(request.connector.reading.write_timeout_ms, mark.get):
                 super().execute(context)
         except GuardExpired:
             self.on_kill()
@@ -203,7 +205,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         begun: list[str] = []
         with job_folder() as folder:
             try:
-                with write_guard(request.connector.write_timeout_ms, lambda: begun[-1] if begun else None):
+                with write_guard(request.connector.reading.write_timeout_ms, lambda: begun[-1] if begun else None):
                     archive = code_archive.archive(folder, own_files(request.connector.transforms))
                     self._session = open_session(self._conn_id, archive)
                     code_archive.write_job().write_files(self._session.spark, request, begun.append)

@@ -36,9 +36,10 @@ def stuck(order: Any, slice_id: str | None) -> FloeError:
         )
         return JobFailed(msg, code="FLOE-518")
     slice_: Slice = order.plan.slice_of(slice_id)
+    seconds = order.connector.reading.write_timeout_ms / 1000
     msg = (
-        f"the write took longer than floe.write.timeout ({order.connector.write_timeout_ms / 1000:g} s): the driver hung "
-        f"and was killed, in a {slice_.kind} slice of {slice_.records} offsets. What it had not announced was not written."
+        f"the write took longer than floe.write.timeout ({seconds:g} s): the driver hung and was killed, in a {slice_.kind} "
+        f"slice of {slice_.records} offsets. What it had not announced was not written."
     )
     return WriteTimeout(msg, [slice_id])
 

@@ -162,7 +162,7 @@ def _first_part(dead_letters: DeadLetterOffsets) -> str:
 def dead_letter_ledgers(target: Connector, plan: Plan, names: Iterable[str]) -> dict[str, Ledger]:
     """Load the ledgers of the tables that dead letters are for; of those that do not refuse. Raises when all refuse."""
     states = TableStates(Tables.of(target), target, plan.cluster_id)
-    found = states.open(names, (), must_exist=not target.auto_create)
+    found = states.open(names, (), must_exist=not target.creation.is_on)
     return of_takers(found, lambda state: state.ledger)
 
 

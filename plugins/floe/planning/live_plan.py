@@ -88,7 +88,7 @@ def draft_plan(
     if not known or decided.recover:
         check_no_rows_of_sink(ledgers, connector)
     resolved = _resolved(logs, known, start_policy, decided)
-    limit = max_records if max_records is not None else connector.max_records_per_run
+    limit = max_records if max_records is not None else connector.reading.max_records
     on_record = replace(decisions or Decisions(), dropped_tables=decided.dropped_tables)
     slices = cut_slices(resolved.positions, logs, connector.tables, limit)
     plan = Plan(
@@ -141,7 +141,7 @@ def _start_policy(
             for topic in connector.topics
         },
         reopened=reopened,
-        keeps_limits=connector.write_timeout_ms is not None,
+        keeps_limits=connector.reading.write_timeout_ms is not None,
         starts=wanted_offsets("start_at", decisions.start_at, logs, source.offsets_at),
         skips=wanted_offsets("skip_to", decisions.skip_to, logs, source.offsets_at),
     )
@@ -194,7 +194,7 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
     if topics:
         msg = f"reset_topics names {topics}, but the connector reads {list(connector.topics)}: correct the param"
         raise PlanRefused(msg, code="FLOE-112")
-    return replace(decisions, accept_loss=frozenset({ALL})) if connector.on_data_loss == "accept" else decisions
+    return replace(decisions, accept_loss=frozenset({ALL})) if connector.reading.on_data_loss == "accept" else decisions
 
 
 def _resolved(

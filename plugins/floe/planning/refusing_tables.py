@@ -53,7 +53,7 @@ def _refusal(name: str, plan: Plan, ledgers: Ledgers, connector: Connector) -> F
         known = ledgers.of(name)
         if isinstance(known, LoadedTable):
             branch_ledger(known.table, ledgers.routes.branch(name), plan.group_id, plan.cluster_id)
-        elif not connector.auto_create:
+        elif not connector.creation.is_on:
             ledgers.tables.require(name)
     except REFUSALS as error:
         return error
@@ -107,7 +107,7 @@ def table_offsets(
             check_seeded(state.table, state.branch, plan, state.ledger)
         return new_offsets_of(state.name, state.ledger, ranges, state.routes[request.topic], request.overlap)
 
-    opened = states.open(request.tables, [request.topic], must_exist=not connector.auto_create)
+    opened = states.open(request.tables, [request.topic], must_exist=not connector.creation.is_on)
     found = of_takers(opened, lacks)
     ledgers = {name: state.ledger for name, state in opened.items() if name in found}
     held = {name: {r: ledger.contained_by_any_route(r).offsets for r in ranges} for name, ledger in ledgers.items()}

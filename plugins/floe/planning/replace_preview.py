@@ -69,7 +69,7 @@ def forecast_removals(
     for name in request.tables:
         check_has_transform(name, target)
     states = TableStates(Tables.of(target), target, plan.cluster_id)
-    found = states.open(request.tables, (), must_exist=not target.auto_create)
+    found = states.open(request.tables, (), must_exist=not target.creation.is_on)
     return tuple(of_takers(found, lambda state: _forecast(state, target, plan, ranges)).values())
 
 

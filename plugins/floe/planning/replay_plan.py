@@ -91,7 +91,7 @@ def draft_replay(
         params,
         connector.topics,
         connector.tables,
-        connector.max_records_per_run,
+        connector.reading.max_records,
         may_name_any=connector.routing.is_dynamic,
     )
     _check_nameable(connector, request)

@@ -65,4 +65,4 @@ def update_ledger(
         log.info("table %s: %s, snapshot %s", name, summary.get("floe.kind"), snapshot_id)
         return snapshot_id
 
-    return retry(f"table {name!r}", connector.commit_timeout_ms / 1000, attempt)
+    return retry(f"table {name!r}", connector.committing.timeout_ms / 1000, attempt)

@@ -50,7 +50,7 @@ class TableReader(NamedTuple):
         routing, dead_letters = self.connector.routing, self.connector.errors.table
         names = sorted(self.tables.names(routing.namespace)) if routing.is_dynamic else self.connector.tables
         asked = [name for name in names if name != dead_letters] + ([] if dead_letters is None else [dead_letters])
-        with ThreadPoolExecutor(max(self.connector.commit_threads, 1)) as pool:
+        with ThreadPoolExecutor(max(self.connector.committing.threads, 1)) as pool:
             found = dict(zip(asked, pool.map(self._load, asked), strict=True))
         return {name: one for name, one in found.items() if name == dead_letters or self._is_own(one)}
 
@@ -79,7 +79,7 @@ class TableReader(NamedTuple):
         """
         look = partial(self._status, cluster_id=cluster_id, has_read=has_read)
         dead_letters = self.connector.errors.table
-        with ThreadPoolExecutor(max(self.connector.commit_threads, 1)) as pool:
+        with ThreadPoolExecutor(max(self.connector.committing.threads, 1)) as pool:
             looked_up = pool.map(look, found.items())
             return tuple(replace(one, is_dead_letters=one.name == dead_letters) for one in looked_up)
 
@@ -99,7 +99,7 @@ class TableReader(NamedTuple):
         """Return what is wrong where a table does not exist; None where its first record will create it."""
         if name == self.connector.errors.table:
             return None
-        if not self.connector.auto_create:
+        if not self.connector.creation.is_on:
             return f"table {name!r} does not exist: create it, or set iceberg.tables.auto-create-enabled to true"
         gets_all = not self.connector.routing.is_by_value and self.connector.table(name).topics is None
         return f"table {name!r} does not exist any more: it was dropped" if has_read and gets_all else None

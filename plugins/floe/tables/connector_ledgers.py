@@ -82,7 +82,7 @@ class Ledgers:
         if not names:
             return {}
         _ = self.tables, self._loaded  # made before there are threads
-        with ThreadPoolExecutor(max(self._connector.commit_threads, 1)) as pool:
+        with ThreadPoolExecutor(max(self._connector.committing.threads, 1)) as pool:
             return dict(zip(names, pool.map(self._load, names), strict=True))
 
     @property

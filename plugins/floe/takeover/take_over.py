@@ -74,7 +74,7 @@ class _Takeover:
             table = self._ledgers.tables.load(name)
             if table is not None:
                 check_table(table, self._seed_of(name), pending.get(name, []))
-        timeout_s = self._connector.commit_timeout_ms / 1000
+        timeout_s = self._connector.committing.timeout_ms / 1000
         taken = []
         for name in names:
             one = commit_takeover(self._ledgers.tables, name, self._seed_of(name), pending.get(name, []), timeout_s)

@@ -52,7 +52,7 @@ def prepare(job: SliceJob) -> SliceInputs:
     )
     lookup = TableLookup(job, found.states)
     tables = lookup.open(found.recent)
-    parts = tuple(divide(job.slice.ranges, job.connector.tasks_max, job.plan.epochs))
+    parts = tuple(divide(job.slice.ranges, job.connector.reading.tasks, job.plan.epochs))
     return SliceInputs(job, dead_letters, tables, parts, lookup, is_limited=found.is_limited)
 
 

@@ -63,7 +63,7 @@ class SliceJob:
     def transactional_id(self) -> str:
         """The id of the producer that announces the slice; it fences another one of the same id."""
         replay = f"replay-{self.plan.plan_id}-" if self.slice.is_replay else ""
-        return f"{self.connector.transactional_prefix}floe-{self.connector.name}-{replay}{self.slice.index}"
+        return f"{self.connector.committing.transactional_prefix}floe-{self.connector.name}-{replay}{self.slice.index}"
 
     def with_open_dead_letters(self, open_dead_letters: DeadLetterOffsets) -> "SliceJob":
         """Return the job of a redrive for those of its dead letters that are still open."""

@@ -74,7 +74,9 @@ def tasks_of(inputs: SliceInputs, current: Round) -> list[Task]:
     """Return the tasks of a round."""
     job, tables = inputs.job, current.tables
     limits = ReaderLimits(
-        job.connector.worker_memory, job.connector.batch_max_bytes, is_portable=job.connector.is_read_portably
+        job.connector.reading.worker_memory,
+        job.connector.reading.batch_bytes,
+        is_portable=job.connector.reading.is_portable,
     )
     targets, routes = tables.targets(job, inputs.dead_letters.open_dead_letters), tables.route_rules(job)
     dead_letters, conf, assumed_target = (
@@ -82,7 +84,7 @@ def tasks_of(inputs: SliceInputs, current: Round) -> list[Task]:
         job.settings.reader(limits),
         tables.assumed_target(job.connector),
     )
-    writers = writing_tasks(targets, len(current.parts), job.connector.tasks_max)
+    writers = writing_tasks(targets, len(current.parts), job.connector.reading.tasks)
     return [
         Task(i, inputs.parts[i], targets, routes, dead_letters, conf, assumed_target, writers, limits, inputs.attempt)
         for i in current.parts

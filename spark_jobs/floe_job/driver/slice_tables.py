@@ -68,7 +68,7 @@ class SliceTables:
 
     def assumed_target(self, connector: Connector) -> TableTarget | None:
         """Return the target assumed for an unknown table; None where floe may not create it."""
-        return None if self.are_all or not connector.auto_create else new_target("", connector)
+        return None if self.are_all or not connector.creation.is_on else new_target("", connector)
 
     def route_rules(self, job: SliceJob) -> RouteRules:
         """Return what tasks need to route."""
@@ -90,7 +90,7 @@ class SliceTables:
 
 def unknown_table_reason(connector: Connector) -> str:
     """Return why a table that records name does not exist."""
-    if not connector.auto_create:
+    if not connector.creation.is_on:
         return "does not exist, and iceberg.tables.auto-create-enabled is false"
     return (
         "does not exist, and this run creates none beyond floe.route.max-new-tables "

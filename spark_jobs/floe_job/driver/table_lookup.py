@@ -54,7 +54,7 @@ class TableLookup:
         connector = self.job.connector
         asked, missing = self._listed(sorted(set(names) - tables.by_name.keys()))
         opened = self._opened(asked)
-        room = connector.routing.max_new_tables if connector.auto_create else 0
+        room = connector.routing.max_new_tables if connector.creation.is_on else 0
         new = [table for table in opened if table.state.is_new]
         count = len(new) + len(missing)
         new += [SliceTable.of(self.job, self._absent(name)) for name in missing[: max(room - len(new), 0)]]
@@ -88,7 +88,7 @@ class TableLookup:
         return evolved
 
     def _opened(self, names: Sequence[str]) -> list[SliceTable]:
-        must_exist = bool(self.job.slice.tables) and not self.job.connector.auto_create
+        must_exist = bool(self.job.slice.tables) and not self.job.connector.creation.is_on
         states = self.states.open(names, self.job.topics, must_exist=must_exist, uuid=self.job.plan.tables)
         with ThreadPoolExecutor(PARALLELISM) as pool:
             return list(pool.map(lambda state: SliceTable.of(self.job, state), states.values()))

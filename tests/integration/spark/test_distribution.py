@@ -152,7 +152,7 @@ def test_tables_met_by_some_tasks_are_spread_in_next_round(pipeline: MakePipelin
 
 def test_a_table_without_partitions_is_written_where_it_is_read(pipeline: MakePipeline) -> None:
     one = prepared(pipeline, **HASH, **{"iceberg.tables.default-partition-by": None})
-    assert one.connector.tasks_max == 4
+    assert one.connector.reading.tasks == 4
     seen: list[int] = []
 
     def run(tasks: Sequence[Task]) -> list[TaskResult]:

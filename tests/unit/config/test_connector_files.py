@@ -20,8 +20,8 @@ def test_the_connector_of_the_demo_is_fine():
     made = load_connector(ROOT / "dags" / "connectors" / "pizzas-on-ice.json")
     assert (made.name, made.topics, made.tables) == ("pizzas-on-ice", ("completed-pizzas",), ("rpc.pizzas",))
     assert (made.catalog.name, made.catalog.properties) == ("demo", {"type": "sql"})
-    assert (made.tasks_max, made.commit_interval_ms) == (2, 180_000)
-    assert made.auto_create and made.schema.evolve
+    assert (made.reading.tasks, made.committing.interval_ms) == (2, 180_000)
+    assert made.creation.is_on and made.schema.evolve
     assert made.warnings == ()
 
 
@@ -77,7 +77,7 @@ def test_key_twice_in_config_counts_by_its_last_value(write, document):
     for file in (read_file(write("x.json", text)), read_file(write("y.json", text))):
         made = file.connector
         assert made is not None
-        assert (made.tasks_max, made.catalog.properties["s3.session-token"]) == (3, "canary-two")
+        assert (made.reading.tasks, made.catalog.properties["s3.session-token"]) == (3, "canary-two")
         assert [warning.partition(":")[0] for warning in made.warnings] == [
             "the key 'iceberg.catalog.s3.session-token' is given twice in config",
             "the key 'tasks.max' is given twice in config",

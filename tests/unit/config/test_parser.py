@@ -15,20 +15,20 @@ def test_the_smallest_connector_takes_the_sinks_defaults(connector):
     assert made.name == "pizzas"
     assert made.topics == ("completed-pizzas",)
     assert made.tables == ("rpc.pizzas",)
-    assert made.tasks_max == 1
-    assert (made.auto_create, made.schema) == (False, SchemaRules())
+    assert made.reading.tasks == 1
+    assert (made.creation.is_on, made.schema) == (False, SchemaRules())
     assert (made.catalog.name, made.catalog.properties) == ("iceberg", {"type": "sql"})
     assert made.control_topic == "control-iceberg"
-    assert (made.commit_interval_ms, made.commit_timeout_ms) == (300_000, 30_000)
+    assert (made.committing.interval_ms, made.committing.timeout_ms) == (300_000, 30_000)
     assert made.group_id == "connect-pizzas"
-    assert made.transactional_prefix == ""
+    assert made.committing.transactional_prefix == ""
     assert made.table("rpc.pizzas") == TableSettings()
     assert made.routing == Routing()
     assert made.transforms == ()
     assert not made.errors.tolerate
-    assert (made.kafka_conn_id, made.spark_conn_id) == ("kafka_default", "spark_default")
-    assert made.max_records_per_run == 50_000_000
-    assert made.on_data_loss == "fail"
+    assert (made.connections.kafka, made.connections.spark) == ("kafka_default", "spark_default")
+    assert made.reading.max_records == 50_000_000
+    assert made.reading.on_data_loss == "fail"
     assert made.offset_reset == "earliest"
     assert made.warnings == ()
 
@@ -72,7 +72,7 @@ def test_a_connector_without_any_name_is_refused(document):
 def test_numbers_and_booleans_are_taken_as_well_as_strings(connector):
     typed = connector({"tasks.max": 2, "iceberg.tables.auto-create-enabled": True})
     texts = connector({"tasks.max": " 2 ", "iceberg.tables.auto-create-enabled": "TRUE"})
-    assert (typed.tasks_max, typed.auto_create) == (texts.tasks_max, texts.auto_create) == (2, True)
+    assert (typed.reading.tasks, typed.creation.is_on) == (texts.reading.tasks, texts.creation.is_on) == (2, True)
     assert typed.properties["tasks.max"] == "2"
     assert typed.properties["iceberg.tables.auto-create-enabled"] == "true"
 
@@ -192,15 +192,15 @@ def test_interval_of_zero_is_refused_and_below_a_second_warned(connector, proble
 
 
 def test_write_timeout_is_milliseconds_and_none_by_default(connector):
-    assert connector({}).write_timeout_ms is None
-    assert connector({"floe.write.timeout": -1}).write_timeout_ms is None
-    assert connector({"floe.write.timeout": "60000"}).write_timeout_ms == 60_000
+    assert connector({}).reading.write_timeout_ms is None
+    assert connector({"floe.write.timeout": -1}).reading.write_timeout_ms is None
+    assert connector({"floe.write.timeout": "60000"}).reading.write_timeout_ms == 60_000
     assert class_of("floe.write.timeout") is KeyClass.LIVE
 
 
 def test_a_limit_of_minus_one_is_no_limit(connector):
     made = connector({"floe.max-records-per-run": -1})
-    assert made.max_records_per_run is None
+    assert made.reading.max_records is None
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_choice_that_is_not_built_is_refused(problems):
 
 
 def test_choices_that_are_built_pass(connector):
-    assert connector({"errors.tolerance": "none", "floe.on-data-loss": "fail"}).on_data_loss == "fail"
+    assert connector({"errors.tolerance": "none", "floe.on-data-loss": "fail"}).reading.on_data_loss == "fail"
 
 
 def test_dead_letter_destination_takes_records_without_route(connector):
@@ -234,7 +234,7 @@ def test_dead_letter_destination_takes_records_without_route(connector):
 
 
 def test_a_loss_of_offsets_may_be_accepted_for_good(connector):
-    assert connector({"floe.on-data-loss": "accept"}).on_data_loss == "accept"
+    assert connector({"floe.on-data-loss": "accept"}).reading.on_data_loss == "accept"
 
 
 def test_write_props_are_taken_in_apaches_and_tabulars_spelling(connector):
@@ -262,7 +262,7 @@ def test_a_file_format_other_than_parquet_is_refused(problems, prefix):
 
 
 def test_table_properties_lose_their_prefix(connector):
-    assert connector({"iceberg.tables.auto-create-props.format-version": 2}).auto_create_props == {
+    assert connector({"iceberg.tables.auto-create-props.format-version": 2}).creation.properties == {
         "format-version": "2"
     }
 
@@ -276,8 +276,8 @@ def test_names_of_groups_prefixes_and_connections_are_taken(connector):
             "floe.spark.conn-id": "s",
         }
     )
-    assert (made.group_id, made.transactional_prefix) == ("connect-other", "team-")
-    assert (made.kafka_conn_id, made.spark_conn_id) == ("k", "s")
+    assert (made.group_id, made.committing.transactional_prefix) == ("connect-other", "team-")
+    assert (made.connections.kafka, made.connections.spark) == ("k", "s")
 
 
 @pytest.mark.parametrize("key", ["iceberg.connect.group-id", "iceberg.coordinator.transactional.prefix"])

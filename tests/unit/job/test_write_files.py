@@ -21,7 +21,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *errors: FloeError) -> None:
 
     monkeypatch.setattr("floe_job.driver.slice_job.write_slice", write_slice)
     plan = SimpleNamespace(slice_id=lambda slice_: f"s/{range_parts.index(slice_)}")
-    connector = SimpleNamespace(write_timeout_ms=None)
+    connector = SimpleNamespace(reading=SimpleNamespace(write_timeout_ms=None))
     order = SimpleNamespace(todo=range_parts, plan=plan, connector=connector, settings=None, key=None)
     write_files(None, order)  # type: ignore[arg-type]
 

@@ -72,7 +72,8 @@ def test_guard_is_none_without_a_timeout_or_beside_airflows_own() -> None:
 
 def test_stuck_driver_is_named_by_the_slice_it_had_begun() -> None:
     order = SimpleNamespace(
-        connector=SimpleNamespace(write_timeout_ms=10_000), plan=SimpleNamespace(slice_of=lambda _: SLICE)
+        connector=SimpleNamespace(reading=SimpleNamespace(write_timeout_ms=10_000)),
+        plan=SimpleNamespace(slice_of=lambda _: SLICE),
     )
     found = stuck(order, "p/0")
     assert isinstance(found, WriteTimeout)

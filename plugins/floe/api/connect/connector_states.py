@@ -97,7 +97,7 @@ def tasks_of(known: KnownConnector, states: States) -> int:
     One that was made paused has none before Airflow knows it.
     """
     is_idle = states.of(known)[0] == STOPPED or (known.name not in states.dags and known.file.is_paused is True)
-    return 0 if known.connector is None or is_idle else known.connector.tasks_max
+    return 0 if known.connector is None or is_idle else known.connector.reading.tasks
 
 
 def status_of(known: KnownConnector, states: States) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def with_catalog(connector: Connector, look: Look, learn: Learn) -> tuple[Connec
     :raises ConfigError: a connection of another kind, or a property that the connector's file could not have either.
     """
     unused: tuple[str, ...] = ()
-    if conn_id := connector.catalog_conn_id:
+    if conn_id := connector.connections.catalog:
         where = _where(connector, CATALOG_KEY, conn_id)
         kind = connector.catalog.type
         fields = _checked(conn_id, CATALOG_KEY, catalog_conn_types(kind), look, where)
@@ -47,7 +47,7 @@ def with_catalog(connector: Connector, look: Look, learn: Learn) -> tuple[Connec
             learn,
             where,
         )
-    if conn_id := connector.aws_conn_id:
+    if conn_id := connector.connections.aws:
         where = _where(connector, AWS_KEY, conn_id)
         fields = _checked(conn_id, AWS_KEY, AWS_CONN_TYPES, look, where)
         added, unused = aws_properties(fields, connector.catalog.properties)

@@ -30,10 +30,12 @@ def with_registry(
     :raises ConfigError: a connection that cannot be one to a registry, an option that is missing, or that has a wrong value.
     """
     specs = _specs(connector)
-    if not connector.registry_conn_id or not specs:
+    if not connector.connections.registry or not specs:
         return connector, ()
-    where = f"the Airflow connection {connector.registry_conn_id!r}, which {KEY} of connector {connector.name!r} names"
-    connection = _checked(connector.registry_conn_id, look, where)
+    where = (
+        f"the Airflow connection {connector.connections.registry!r}, which {KEY} of connector {connector.name!r} names"
+    )
+    connection = _checked(connector.connections.registry, look, where)
     added: dict[str, str] = {}
     used: set[str] = set()
     for spec in specs:

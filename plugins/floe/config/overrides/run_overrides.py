@@ -7,7 +7,7 @@ address would send the file's secrets there. A setting that names code would run
 from collections.abc import Mapping
 from dataclasses import replace
 
-from floe.config.connector import SPARK_CONN_ID, Connector
+from floe.config.connector import Connector
 from floe.config.exceptions import ConfigError, OverrideRefused
 from floe.config.keys.key_class import KeyClass
 from floe.config.keys.lookup import canonical, names_code
@@ -18,6 +18,7 @@ from floe.config.overrides.run_keys import class_of, is_lifted, key_problems
 from floe.config.parser import parse_connector
 from floe.config.properties import Properties, flatten
 from floe.config.secrets.detection import shown
+from floe.config.sections.connections import SPARK_CONN_ID
 from floe.config.sections.tables import STATIC, table_of
 from floe.config.sections.topics import REGEX, TOPICS
 from floe.config.sections.transform_reader import NAMES, is_unowned
@@ -90,7 +91,11 @@ def foreign_changes(frozen: Mapping[str, str], current: Connector, allowed: KeyC
 
 def _is_choice(key: str, value: str | None, file: Connector) -> bool:
     """Whether a run chooses one of the alternatives that the file lists."""
-    return key == SPARK_CONN_ID and value is not None and value in (file.spark_conn_id, *file.spark_conn_ids)
+    return (
+        key == SPARK_CONN_ID
+        and value is not None
+        and value in (file.connections.spark, *file.connections.spark_choices)
+    )
 
 
 def _topics_by_name(connector: Connector, flat: Mapping[str, str]) -> dict[str, str]:

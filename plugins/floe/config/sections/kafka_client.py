@@ -5,6 +5,7 @@ name.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from floe.config.kafka.java_names import CODE_OF_LOGIN, WITHOUT_EFFECT
 from floe.config.kafka.translation import TRANSLATED, translate
@@ -32,6 +33,14 @@ _OWNED = {
 }
 _NO_EFFECT = {"transaction.timeout.ms": "floe's transactions have 60 s"}
 _IN_CONNECTION = "Put it into the Airflow connection"
+
+
+@dataclass(frozen=True)
+class ClientKeys:
+    """Settings of the connector's own for its Kafka clients: those of the control topic, and the consumers of its topics."""
+
+    control: Properties
+    consumer: Properties
 
 
 def read_control_client(settings: Settings) -> Properties:

@@ -27,7 +27,7 @@ _GROUPS: Final = {"iceberg.connect.group-id": "connect-{}", "iceberg.control.gro
 
 def groups_of(files: Collection[ConnectorFile]) -> Groups:
     """Return the groups that connectors in files have."""
-    return {(file.connector.kafka_conn_id, file.connector.group_id) for file in files if file.connector}
+    return {(file.connector.connections.kafka, file.connector.group_id) for file in files if file.connector}
 
 
 def place_of(name: str) -> Path:
@@ -43,7 +43,7 @@ def stored_file(name: str, text: str, environ: Mapping[str, str], groups: Groups
     except ConfigError as error:
         return ConnectorFile(place_of(name), name, None, error.located(place_of(name)), _interval(text))
     given = frozenset(stored.config)
-    interval_ms = connector.commit_interval_ms
+    interval_ms = connector.committing.interval_ms
     return ConnectorFile(
         place_of(name),
         name,
@@ -71,7 +71,7 @@ def parsed(stored: StoredConnector, environ: Mapping[str, str], groups: Groups) 
     connector = parse_connector(config, default_name=name, operator=operator)
     if problems := name_problems(name):
         raise ConfigError(*problems)
-    if (connector.kafka_conn_id, connector.group_id) in groups:
+    if (connector.connections.kafka, connector.group_id) in groups:
         msg = f"the group {connector.group_id!r} is that of a connector file: choose another name"
         raise ConfigError(msg)
     return connector

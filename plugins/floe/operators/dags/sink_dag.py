@@ -96,7 +96,7 @@ def sink_dag(connector: Connector) -> DAG:
     with DAG(
         dag_id=connector.name,
         description=readable(f"{connector.source} into {connector.destination}")[:500],
-        schedule=airflow_schedule(connector.schedule, connector.commit_interval_ms, connector.name),
+        schedule=airflow_schedule(connector.schedule, connector.committing.interval_ms, connector.name),
         start_date=task_context.BEGINNING,
         catchup=False,
         max_active_runs=1,
@@ -133,7 +133,7 @@ def _time(milliseconds: int | None) -> timedelta | None:
 def _doc(connector: Connector) -> str:
     lines = [
         f"**{shown(connector.source)}** into **{shown(connector.destination)}** "
-        f"{shown(shown_schedule(connector.schedule, connector.commit_interval_ms))}, exactly once.",
+        f"{shown(shown_schedule(connector.schedule, connector.committing.interval_ms))}, exactly once.",
         "",
         "* `plan` chooses the offsets that this run reads.",
         "* `write` reads them and writes data files, in Spark, and announces them in the control topic "

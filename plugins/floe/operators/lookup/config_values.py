@@ -36,10 +36,10 @@ def resolved(connector: Connector) -> Connector:
     made = resolve_config(connector, resolver, keep_secret)
     made, unused = with_registry(made, _registry_connection, keep_secret)
     for name in unused:
-        log.warning("the Airflow connection %r: %r in its extra has no effect", made.registry_conn_id, name[:100])
+        log.warning("the Airflow connection %r: %r in its extra has no effect", made.connections.registry, name[:100])
     made, unused = with_catalog(made, connection_fields, keep_secret)
     for name in unused:
-        log.warning("the Airflow connection %r: %r in its extra has no effect", made.aws_conn_id, name[:100])
+        log.warning("the Airflow connection %r: %r in its extra has no effect", made.connections.aws, name[:100])
     return made
 
 

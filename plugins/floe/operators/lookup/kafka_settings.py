@@ -44,7 +44,7 @@ def kafka_settings(connector: Connector) -> KafkaSettings:
     def resolve(settings: Mapping[str, str]) -> Mapping[str, str]:
         return _resolved(settings, operator, worker.named)
 
-    shared = Shared(connector.kafka_conn_id, _extra(connector, worker), worker, resolve)
+    shared = Shared(connector.connections.kafka, _extra(connector, worker), worker, resolve)
     settings = KafkaSettings.over(shared, connector)
     for name, why in translate(shared.connection or {}).without_effect.items():
         log.warning("the Airflow connection %r: %s has no effect: %s", shared.conn_id, name, why)
@@ -59,12 +59,14 @@ def _extra(connector: Connector, worker: WorkerKeys) -> Mapping[str, Any] | None
     if worker.has_brokers:
         remedy = f"; or leave {KEY} out: {worker.named} has brokers"
     try:
-        extra: Mapping[str, Any] = task_context.connection(connector.kafka_conn_id, KEY, remedy).extra_dejson
+        extra: Mapping[str, Any] = task_context.connection(connector.connections.kafka, KEY, remedy).extra_dejson
     except ConnectionMissing:
         if is_named or not worker.has_brokers:
             raise
-        _check_absent(connector.kafka_conn_id)
-        log.info("there is no Airflow connection %r: brokers are those of %s", connector.kafka_conn_id, worker.named)
+        _check_absent(connector.connections.kafka)
+        log.info(
+            "there is no Airflow connection %r: brokers are those of %s", connector.connections.kafka, worker.named
+        )
         return None
     return extra
 

@@ -92,7 +92,7 @@ def test_connector_of_confluent_cloud_is_taken_as_it_is() -> None:
         "sasl.oauthbearer.token.endpoint.url": "https://login.example.com/token",
     }
     connector = parse_connector({**MINIMAL, **{f"iceberg.kafka.{key}": value for key, value in keys.items()}})
-    assert connector.control_kafka["sasl.login.callback.handler.class"] == HANDLERS[1]
+    assert connector.clients.control["sasl.login.callback.handler.class"] == HANDLERS[1]
     given = {**keys, "sasl.jaas.config": f"{OAUTH} clientId='me' clientSecret='s';"}
     found = translate(given)
     assert not found.problems and not found.without_effect

@@ -17,4 +17,4 @@ def test_a_legacy_key_has_no_effect_and_a_reason(connector, key):
     made = connector({key: LEGACY[key]})
     (warning,) = made.warnings
     assert warning.startswith(f"{key} has no effect: ")
-    assert made.commit_interval_ms == 300_000 and made.offset_reset == "earliest"
+    assert made.committing.interval_ms == 300_000 and made.offset_reset == "earliest"

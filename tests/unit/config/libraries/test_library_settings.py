@@ -136,7 +136,7 @@ def test_thousands_of_unknown_settings_are_answered_in_time(problems):
 
 def test_a_created_table_may_have_properties_of_its_owner(connector):
     made = connector({"iceberg.tables.auto-create-props.owner": "me", "iceberg.tables.auto-create-props.team.x": "y"})
-    assert made.auto_create_props == {"owner": "me", "team.x": "y"}
+    assert made.creation.properties == {"owner": "me", "team.x": "y"}
 
 
 @pytest.mark.parametrize(

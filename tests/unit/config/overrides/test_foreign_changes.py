@@ -65,7 +65,7 @@ def test_a_plan_without_a_key_of_the_file_is_told(connector):
 def test_a_run_chooses_one_of_the_sparks_that_the_file_lists(connector):
     file = connector({"floe.spark.conn-ids": "small, large"})
     made = override(file, {"floe.spark.conn-id": "large"})
-    assert made.spark_conn_id == "large"
+    assert made.connections.spark == "large"
     assert foreign_changes(made.frozen(), file, LIVE) == []
     for other in ({"floe.spark.conn-id": "elsewhere"}, {"floe.spark.conn-ids": "elsewhere"}):
         with pytest.raises(OverrideRefused, match="is of class file"):

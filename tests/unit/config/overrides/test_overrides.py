@@ -195,7 +195,7 @@ def test_runs_of_no_named_class_are_live(connector):
 @pytest.mark.parametrize("lifted", ["floe.on-data-loss", "tasks.max, floe.on-data-loss", "floe.*", "*"])
 def test_the_operator_lifts_keys(connector, monkeypatch, lifted):
     monkeypatch.setenv(LIFTED_VARIABLE, lifted)
-    assert override(connector(), {"floe.on-data-loss": "accept"}).on_data_loss == "accept"
+    assert override(connector(), {"floe.on-data-loss": "accept"}).reading.on_data_loss == "accept"
 
 
 def test_a_lifted_pattern_covers_its_prefix_only(connector, monkeypatch):

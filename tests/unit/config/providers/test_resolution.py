@@ -136,7 +136,7 @@ def test_keys_that_shape_the_dag_have_values_at_parse(load: Any, monkeypatch: py
     monkeypatch.setenv("STAGE", "dev")
     monkeypatch.setenv("INTERVAL", "7000")
     connector = load(over)
-    assert connector.topics == ("orders-dev",) and connector.commit_interval_ms == 7000
+    assert connector.topics == ("orders-dev",) and connector.committing.interval_ms == 7000
     assert connector.frozen()["topics"] == "orders-dev"
     monkeypatch.setenv("STAGE", "live")
     assert load(over).topics == ("orders-live",)
@@ -228,4 +228,4 @@ def test_a_run_sets_no_references(load: Any):
 
 def test_a_run_keeps_the_references_of_the_file(load: Any):
     made = override(load(), {"tasks.max": 3})
-    assert made.properties[URI] == "https://${env:HOST}/x" and resolve(made).tasks_max == 3
+    assert made.properties[URI] == "https://${env:HOST}/x" and resolve(made).reading.tasks == 3

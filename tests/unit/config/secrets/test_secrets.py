@@ -123,7 +123,7 @@ def test_restored_config_has_plan_settings_and_current_secrets(connector):
     planned = connector({"iceberg.catalog.token": "old", "tasks.max": 2})
     today = connector({"iceberg.catalog.token": "new", "tasks.max": 5})
     thawed = restore_config(planned.frozen(), today)
-    assert (thawed.catalog.properties["token"], thawed.tasks_max) == ("new", 2)
+    assert (thawed.catalog.properties["token"], thawed.reading.tasks) == ("new", 2)
 
 
 def test_thawing_names_the_secret_that_the_file_no_longer_has(connector):

@@ -92,11 +92,11 @@ def test_java_setting_without_translation_names_what_to_set(problems, prefix, ke
 def test_java_setting_with_translation_is_taken(connector, prefix, key, value):
     made = connector({prefix + key: value})
     assert made.warnings == ()
-    assert {**made.control_kafka, **made.consumer_overrides} == {key: value}
+    assert {**made.clients.control, **made.clients.consumer} == {key: value}
 
 
 def test_brokers_of_control_topic_may_be_set_but_not_of_topics(connector, problems):
-    assert connector({"iceberg.kafka.bootstrap.servers": "b:9092"}).control_kafka == {"bootstrap.servers": "b:9092"}
+    assert connector({"iceberg.kafka.bootstrap.servers": "b:9092"}).clients.control == {"bootstrap.servers": "b:9092"}
     assert "floe.kafka.conn-id" in problems({"consumer.override.bootstrap.servers": "b:9092"})[0]
 
 
@@ -104,14 +104,14 @@ def test_the_offset_reset_is_read_and_reaches_no_consumer(connector, problems):
     key = "consumer.override.auto.offset.reset"
     made = connector({key: "Latest", "consumer.override.fetch.min.bytes": 1})
     assert made.offset_reset == "latest"
-    assert made.consumer_overrides == {"fetch.min.bytes": "1"}
+    assert made.clients.consumer == {"fetch.min.bytes": "1"}
     assert "set earliest or latest" in problems({key: "none"})[0]
 
 
 def test_the_offset_reset_of_the_control_topic_has_no_effect(connector):
     made = connector({"iceberg.kafka.auto.offset.reset": "earliest"})
     assert "iceberg.kafka.auto.offset.reset has no effect" in " ".join(made.warnings)
-    assert "auto.offset.reset" not in made.control_kafka
+    assert "auto.offset.reset" not in made.clients.control
 
 
 @pytest.mark.parametrize(
@@ -126,6 +126,6 @@ def test_weak_protection_is_warned_of(connector, key, value):
 @pytest.mark.parametrize("key", ["max.poll.records", "max.block.ms", "transaction.timeout.ms"])
 def test_client_settings_without_effect_are_named(connector, prefix, key):
     made = connector({prefix + key: "5000"})
-    assert key not in {**made.control_kafka, **made.consumer_overrides}
+    assert key not in {**made.clients.control, **made.clients.consumer}
     (warning,) = made.warnings
     assert warning.startswith(f"{prefix}{key} has no effect: ")

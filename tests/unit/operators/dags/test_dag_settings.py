@@ -145,7 +145,7 @@ def test_dag_of_every_kind_of_schedule_can_be_stored(text: str) -> None:
 )
 def test_schedule_is_said_for_people(keys: dict[str, Any], shown: str) -> None:
     one = parse_connector({**MINIMAL, **keys})
-    assert shown_schedule(one.schedule, one.commit_interval_ms) == shown
+    assert shown_schedule(one.schedule, one.committing.interval_ms) == shown
 
 
 def test_broken_connector_keeps_its_schedule(tmp_path: Any) -> None:
