@@ -78,6 +78,13 @@ class Settings:
         """Read a LIST."""
         return parse_list(self.text(key))
 
+    def not_empty(self, key: str) -> tuple[str, ...]:
+        """Read a LIST of names; an empty one between two commas is a problem."""
+        names = self.names(key)
+        if "" in names:
+            self.problems.append(f"{key} has an empty name before or behind a comma: remove it")
+        return tuple(name for name in names if name)
+
     def boolean(self, key: str) -> bool:
         """Read a BOOLEAN; a wrong one was noted by ``check_keys``."""
         try:

@@ -5,6 +5,7 @@ from typing import Final
 
 from floe.config.keys.reader import Settings
 from floe.config.libraries.library_settings import TABLE_NAMES, unknown_settings
+from floe.config.libraries.table_property_names import FORMAT_VERSION
 from floe.config.properties import Properties
 from floe.config.sections.table_properties import (
     is_icebergs,
@@ -15,6 +16,7 @@ from floe.config.sections.table_properties import (
     unusable_for_files,
 )
 
+_CREATE: Final = "iceberg.tables.auto-create-props."
 _DISTRIBUTION: Final = "write.distribution-mode"
 
 
@@ -30,13 +32,19 @@ def read_creation(settings: Settings) -> TableCreation:
     """Read what new tables are; problems are noted."""
     return TableCreation(
         is_on=settings.boolean("iceberg.tables.auto-create-enabled"),
-        properties=_read_table_props(settings, "iceberg.tables.auto-create-props.", free_text=True),
+        properties=_read_table_props(settings, _CREATE, free_text=True),
     )
 
 
 def read_write_props(settings: Settings) -> Properties:
     """Read the properties of tables that the connector sets over their own, for files."""
-    return _read_table_props(settings, "iceberg.table.write-props.", "iceberg.tables.write-props.")
+    found = _read_table_props(settings, "iceberg.table.write-props.", "iceberg.tables.write-props.")
+    if FORMAT_VERSION in found:
+        settings.warnings.append(
+            f"iceberg.tables.write-props.{FORMAT_VERSION} has no effect: these are for files, and a table has its format. "
+            f"Set {_CREATE}{FORMAT_VERSION} for new tables"
+        )
+    return found
 
 
 def _read_table_props(settings: Settings, *prefixes: str, free_text: bool = False) -> Properties:

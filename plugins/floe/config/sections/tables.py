@@ -112,7 +112,7 @@ def _check_topics(settings: Settings, tables: Tables, topics: Collection[str]) -
 
 
 def _read_names(settings: Settings) -> tuple[str, ...]:
-    tables = settings.names(STATIC)
+    tables = settings.not_empty(STATIC)
     settings.problems.extend(f"{STATIC}: {problem}" for table in tables if (problem := table_problem(table)))
     twice = sorted(table for table, count in Counter(tables).items() if count > 1)
     settings.problems.extend(f"{STATIC} names {table[:300]!r} twice: keep one" for table in twice)

@@ -21,7 +21,7 @@ TOPICS, REGEX = "topics", "topics.regex"
 
 def read_topics(settings: Settings) -> tuple[tuple[str, ...], str | None]:
     """Read the list, or the expression instead."""
-    topics, regex = settings.names(TOPICS), settings.text(REGEX)
+    topics, regex = settings.not_empty(TOPICS), settings.text(REGEX)
     if topics and regex:
         settings.problems.append(f"{TOPICS} and {REGEX} are mutually exclusive options, but both are set: keep one")
     if not topics and not regex:

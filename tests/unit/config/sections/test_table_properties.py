@@ -51,3 +51,17 @@ def test_a_value_that_cannot_be_used_is_refused_in_the_file(problems, prefix, na
 def test_any_other_value_passes(name, value):
     assert unusable_for_files({name: value}) == []
     assert unusable_for_commits({name: value}) == []
+
+
+def test_format_of_a_table_is_no_property_of_files(connector):
+    (warning,) = [one for one in connector({f"{WRITE}format-version": "2"}).warnings if "format-version" in one]
+    assert warning.startswith(f"{WRITE}format-version has no effect")
+    assert f"{CREATE}format-version" in warning
+    assert not any("format-version" in one for one in connector({f"{CREATE}format-version": "2"}).warnings)
+
+
+@pytest.mark.parametrize("names", [" , ", "db.a,,db.b", "db.a,"])
+def test_empty_name_of_a_list_is_named_once(problems, names):
+    found = [one for one in problems({"iceberg.tables": names}) if one.startswith("iceberg.tables")]
+    assert found[0] == "iceberg.tables has an empty name before or behind a comma: remove it"
+    assert not any("twice" in one or "namespace" in one for one in found)

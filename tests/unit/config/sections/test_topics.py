@@ -21,9 +21,14 @@ def test_missing_topics_are_named(problems):
     assert problems({"topics": "  ", "topics.regex": ""}) == (expected,)
 
 
-@pytest.mark.parametrize("topics", ["a,,b", "a,", ",", "a b", ".", "..", "a/b", "ä", "x" * 250])
+@pytest.mark.parametrize("topics", ["a b", ".", "..", "a/b", "ä", "x" * 250])
 def test_an_illegal_topic_name_is_refused(problems, topics):
     assert any("no legal topic name" in problem for problem in problems({"topics": topics}))
+
+
+@pytest.mark.parametrize("topics", ["a,,b", "a,", ","])
+def test_an_empty_topic_name_is_refused(problems, topics):
+    assert "topics has an empty name before or behind a comma: remove it" in problems({"topics": topics})
 
 
 def test_a_topic_named_twice_is_refused(problems):
