@@ -10,6 +10,7 @@ from typing import Any, Self
 from floe.commit.backlogs import check_backlogs
 from floe.commit.incomplete_replay import incomplete_replay
 from floe.commit.redrive_outcome import report_redrive
+from floe.commit.run_end import RunEnd
 from floe.commit.slice_commit import SliceCommitter, SliceOutcome
 from floe.commit.table_commit import TableCommit
 from floe.config import Connector
@@ -21,7 +22,6 @@ from floe.control.topic_reader import ControlMessage, control_ends, read_control
 from floe.control.wire.codec import encode
 from floe.control.wire.events import CommitComplete, CommitToTable, Event
 from floe.crash_points import CrashPoint, reach
-from floe.exceptions import Retryable
 from floe.kafka.access import Action, Client, left_out
 from floe.kafka.admin import Cluster
 from floe.kafka.group_offsets import Move, move_positions, replay_transactional_id, writer_of_positions
@@ -32,7 +32,6 @@ from floe.model.plan_progress import Progress, progress
 from floe.model.plan_seal import PlanKey
 from floe.model.positions import Position
 from floe.model.ranges import TopicPartition
-from floe.model.slice_kind import SliceKind
 from floe.modes.registry import mode_of
 from floe.tables.exceptions import AnnouncementMissing, SliceNotWritten
 from floe.tables.snapshot_summary import valid_through
@@ -111,29 +110,27 @@ class Committer:
             self._raise_left_out()
             return CommitReport(done=True)
         found = self.announcements({self._plan.slice_id(s) for s in slices} & set(written))
-        outcomes = self._commit_slices(slices, found)
-        ended = [(slice_, outcome) for slice_, outcome in zip(slices, outcomes, strict=False) if outcome.is_done]
-        committed = [one for outcome in outcomes for one in outcome.committed]
-        self.so_far = CommitReport(done=False, committed=tuple(committed), announcements=tuple(found.values()))
-        ends = [outcome.end for outcome in outcomes if outcome.end is not None]
-        errors = [error for outcome in outcomes for error in outcome.errors]
-        if ends:
-            self._finish(committed, ends, [found[self._plan.slice_id(end.slice)] for end in ends], producer)
-        incomplete = incomplete_replay(self._plan, ended, params) if self._plan.is_replay else None
-        if incomplete is not None and (errors or len(ended) < len(slices)):
-            log.error("%s", incomplete)
-        if errors:
-            raise next((error for error in errors if isinstance(error, Retryable)), errors[0])
-        missing = [s for s in slices if self._plan.slice_id(s) not in found and s.kind is not SliceKind.CATCH_UP]
-        if missing:
-            raise SliceNotWritten(self._not_written(missing, failure))
+        end = RunEnd(self._plan, slices, found, self._commit_slices(slices, found))
+        self.so_far = CommitReport(done=False, committed=end.committed, announcements=tuple(found.values()))
+        if end.ends:
+            self._finish(end, producer)
+        self._raise_what_is_left(end, failure, params)
+        return self.so_far
+
+    def _raise_what_is_left(self, end: RunEnd, failure: str | None, params: Mapping[str, Any]) -> None:
+        """Raise the one error of a run that has committed what it could: what comes first here counts."""
+        incomplete = incomplete_replay(self._plan, end.done, params) if self._plan.is_replay else None
+        if incomplete is not None and not end.is_whole:
+            log.error("%s", incomplete)  # another error is raised in its place
+        if end.error is not None:
+            raise end.error
+        if end.not_written:
+            raise SliceNotWritten(self._not_written(end.not_written, failure))
         if incomplete is not None:
             raise incomplete
-        behind = {table: reason for outcome in outcomes for table, reason in outcome.behind.items()}
-        self._raise_backlogs(behind, slices, ends)
-        report_redrive(self._plan, found.values())
+        self._raise_backlogs(end.behind, end.slices, end.ends)
+        report_redrive(self._plan, end.found.values())
         self._raise_left_out()
-        return self.so_far
 
     def _denied_topics(self, written: Collection[str]) -> set[str]:
         """Return the topics of slices without success that may not be read any more: their positions cannot be written."""
@@ -215,19 +212,13 @@ class Committer:
             yield message
         self._read_to.update(ends)
 
-    def _finish(
-        self,
-        committed: Iterable[TableCommit],
-        ends: Sequence[SliceEnd],
-        announcements: Iterable[Announcement],
-        producer: TransactionalProducer | None,
-    ) -> None:
+    def _finish(self, end: RunEnd, producer: TransactionalProducer | None) -> None:
         """Send CommitToTable, CommitComplete and the new positions in one fenced transaction."""
-        through = valid_through(a for announcement in announcements for a in announcement.assignments)
+        through = valid_through(a for announcement in end.ended for a in announcement.assignments)
         events = [
             *(
                 self._record(CommitToTable(self._plan.commit_id, t.table_files.reference, t.snapshot_id, through))
-                for t in committed
+                for t in end.committed
             ),
             self._record(CommitComplete(self._plan.commit_id, through)),
         ]
@@ -237,7 +228,7 @@ class Committer:
             own = TransactionalProducer.open(self._settings, replay_transactional_id(self._connector, self._plan))
             own.send(self._plan.control_topic, self._plan.group_id, records)
         else:
-            self._move_positions(ends, records, producer)
+            self._move_positions(end.ends, records, producer)
         reach(CrashPoint.COMMIT_POSITIONS_MOVED)
 
     def _move_positions(
