@@ -25,7 +25,7 @@ from floe.model.ledger_codec import ledger_names, read_properties
 from floe.tables import expiry, retry
 from floe.tables.change import Change, expire
 from floe.tables.expiry import Expired
-from floe.tables.history import GROUP, branch_history, snapshot_property
+from floe.tables.history import GROUP, LINKS, branch_history, snapshot_property
 from floe.tables.snapshot_commit import commit_change
 from floe.tables.table_state import TableState, TableStates
 from tests.support.tables.foreign_changes import append_foreign
@@ -252,6 +252,19 @@ def test_job_leaves_files_and_ledgers_alone(name: str, aging: AgingLake) -> None
     carry_out(aging, name)
     assert all(path.exists() for path in files)
     assert {k: v for k, v in aging.load().properties.items() if k.startswith("floe.ledger.")} == ledgers
+
+
+@every_job
+def test_links_over_gaps_stay_as_long_as_something_is_behind_them(name: str, aging: AgingLake) -> None:
+    aging.create(properties={"floe.expire.max-snapshots": "2", SCRATCH: "true"})
+    aging.commit(0, group=THEIRS, partition=7)
+    made = aging.commit(*range(6))
+    aging.set_ref("scratch-1", made[-1])
+    before = aging.history()
+    assert LINKS in aging.load().properties
+    carry_out(aging, name)
+    assert LINKS in aging.load().properties
+    assert aging.history() == before
 
 
 # -- expiry ------------------------------------------------------------------------------------------------------------

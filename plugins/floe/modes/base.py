@@ -34,7 +34,7 @@ class SnapshotMaker(Protocol):
 class WriteMode(Protocol):
     """How a table gets the rows of a slice. Implementations have no state; ``mode_of`` returns the one of a table.
 
-    The plan and the driver ask ``check`` and ``wanted``, the commit all others.
+    The driver asks ``check`` and ``wanted``, the commit all others.
     """
 
     @property
