@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from floe.kafka.admin import Cluster
 from floe.model.exceptions import PositionOwned
 from floe.planning.replay_plan import draft_replay
 from floe.takeover.hand_back import hand_back
@@ -18,7 +17,7 @@ from tests.support.runs.records import ids
 
 
 def owners(pizzas: Pipeline) -> set[str | None]:
-    positions = Cluster.of_control(pizzas.settings).positions(pizzas.connector.group_id)
+    positions = pizzas.positions()
     return {json.loads(p.metadata).get("owner") for p in positions.values()}
 
 
@@ -55,7 +54,7 @@ def test_a_commit_for_another_owner_commits_nothing(pipeline: MakePipeline) -> N
     pizzas.produce(ids(0, 50))
     plan = pizzas.plan()
     pizzas.write(plan)
-    (position,) = Cluster.of_control(pizzas.settings).positions(pizzas.connector.group_id).values()
+    (position,) = pizzas.positions().values()
     commit_as(pizzas, 0, replace(position.metadata_fields, owner="other").encode())
     with pytest.raises(PositionOwned, match="connector 'other', this is connector"):
         pizzas.commit(plan)
@@ -69,7 +68,7 @@ def test_a_position_without_an_owner_gets_one(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     pizzas.produce(ids(0, 50))
     pizzas.run()
-    (position,) = Cluster.of_control(pizzas.settings).positions(pizzas.connector.group_id).values()
+    (position,) = pizzas.positions().values()
     commit_as(pizzas, 50, replace(position.metadata_fields, owner="").encode())
     assert owners(pizzas) == {None}
     plan = pizzas.plan()

@@ -8,7 +8,6 @@ import confluent_kafka as ck
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from floe.kafka.admin import Cluster
 from floe.model.exceptions import PlanRefused
 from floe.model.ledger_codec import property_name, read_properties
 from floe.model.positions import PositionMetadata
@@ -192,7 +191,7 @@ def test_log_that_lost_its_end_is_reset_and_reread(pipeline: MakePipeline) -> No
     pizzas = pipeline()
     pizzas.produce(ids(0, 100))
     pizzas.run()
-    (position,) = Cluster.of_control(pizzas.settings).positions(pizzas.connector.group_id).values()
+    (position,) = pizzas.positions().values()
     # as if the tables and the position had been 50 records ahead of the log that is left
     facts = PositionMetadata.decode(position.metadata)
     assert facts is not None

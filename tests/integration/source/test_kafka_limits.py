@@ -135,7 +135,7 @@ def test_idle_position_rewound_meanwhile_is_not_moved(pipeline: MakePipeline, ad
     plan = one.plan()
     one.write(plan)
     group = one.connector.group_id
-    old = Cluster.of_control(one.settings).positions(group)[TopicPartition(one.topic, 1)]
+    old = one.positions()[TopicPartition(one.topic, 1)]
     rewound = ck.TopicPartition(one.topic, 1, 1, metadata=old.metadata)
     admin.alter_consumer_group_offsets([ck.ConsumerGroupTopicPartitions(group, [rewound])])[group].result(30)
     one.commit(plan)

@@ -58,7 +58,7 @@ def test_a_ledger_above_the_position_is_not_handed_back(stage: Stage, monkeypatc
 
 def test_a_debt_is_not_handed_back(stage: Stage) -> None:
     stage.take_over()
-    (position,) = Cluster.of_control(stage.settings).positions(stage.connector.group_id).values()
+    (position,) = stage.pipeline.positions().values()
     behind = position.metadata_fields.behind({PASTA: PartitionBacklog(100, "r")}).encode()
     producer = ck.Producer({"bootstrap.servers": stage.pipeline.bootstrap, "transactional.id": "debtor"})
     producer.init_transactions(30)

@@ -117,7 +117,7 @@ def test_positions_of_other_topics_are_kept_as_they_are(stage: Stage, topic: Cal
     other = topic(1)
     stage.sink.set_positions({0: 7}, topic=other)
     stage.take_over()
-    found = Cluster.of_control(stage.settings).positions(stage.connector.group_id)
+    found = stage.pipeline.positions()
     assert (found[TopicPartition(other, 0)].offset, found[TopicPartition(other, 0)].metadata) == (7, "")
     assert len(found) == 2
 

@@ -199,7 +199,7 @@ def lose_end_of_log(pizzas: Pipeline, ahead: int, partition: int = 0, table: str
     further = replace(holding, held=spans, live_end=ahead, position=(ahead - 10, holding.position[1]))
     (value,) = write_properties(ledger_name(pizzas), now.holding({**now.holdings, log_id: further})).values()
     set_ledger(pizzas, table, value)
-    positions = Cluster.of_control(pizzas.settings).positions(pizzas.connector.group_id)
+    positions = pizzas.positions()
     (metadata,) = (p.metadata for tp, p in positions.items() if tp.partition == partition)
     commit_as(pizzas, ahead, metadata, partition)
 

@@ -23,6 +23,7 @@ from floe.kafka.settings import KafkaSettings
 from floe.model.decisions import Decisions
 from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import DeploymentKey, PlanKey
+from floe.model.positions import Position
 from floe.model.ranges import TopicPartition
 from floe.planning.live_plan import draft_plan, open_plan
 from floe_job.contract.result import TaskResult
@@ -148,16 +149,19 @@ class Pipeline:
         producer.flush(30)
         producer.abort_transaction(30)
 
-    def position(self) -> dict[int, int]:
-        """Return the group's stable positions by partition."""
+    def positions(self) -> dict[TopicPartition, Position]:
+        """Return the group's stable positions."""
         from floe.kafka.admin import Cluster
 
         cluster, group_id = Cluster.of_control(self.settings), self.connector.group_id
         topics = cluster.topics(self.connector.topics).items()
         # the listing of all leaves out what is in its first transaction still
         known = [TopicPartition(name, partition) for name, facts in topics for partition in facts.partitions]
-        found = cluster.positions(group_id) | (cluster.positions(group_id, known) if known else {})
-        return {tp.partition: p.offset for tp, p in found.items()}
+        return cluster.positions(group_id) | (cluster.positions(group_id, known) if known else {})
+
+    def position(self) -> dict[int, int]:
+        """Return the offsets of the group's stable positions, by partition."""
+        return {tp.partition: p.offset for tp, p in self.positions().items()}
 
     def table(self, name: str = "db.t") -> Table:
         """Load a table."""
@@ -170,9 +174,7 @@ class Pipeline:
 
     def backlogs(self) -> dict[int, dict[str, int]]:
         """Return where each debt begins, by partition and table."""
-        from floe.kafka.admin import Cluster
-
-        found = Cluster.of_control(self.settings).positions(self.connector.group_id)
+        found = self.positions()
         return {
             tp.partition: {t: backlog.start for t, backlog in p.backlogs.items()}
             for tp, p in found.items()

@@ -88,7 +88,7 @@ class Stage:
         tables = {name: self.sink.tables.load(name) for name in (PIZZAS, PASTA, SALADS)}
         return {
             "tables": {name: table.metadata_location if table else None for name, table in tables.items()},
-            "positions": Cluster.of_control(self.settings).positions(self.connector.group_id),
+            "positions": self.pipeline.positions(),
             "control": self.control_ends(),
         }
 
@@ -103,7 +103,7 @@ class Stage:
         for name in (PIZZAS, PASTA):
             assert self.rows(name) == list(range(end))
             assert self.held(name) == {"java": [(0, end)]}
-        (position,) = Cluster.of_control(self.settings).positions(self.connector.group_id).values()
+        (position,) = self.pipeline.positions().values()
         facts = PositionMetadata.decode(position.metadata)
         assert (position.offset, facts and facts.since) == (end, end)
 
