@@ -16,7 +16,7 @@ from typing import Any
 
 from floe.config.expressions import cpython_internals
 from floe.config.expressions.automaton import Automaton, check_size
-from floe.config.expressions.char_classes import Different, Ranges, class_of, ranges, reject, text
+from floe.config.expressions.char_classes import Different, class_of, ranges, reject, text
 from floe.config.expressions.java_syntax import for_python
 
 _MAX_CHARACTERS = 4000
@@ -52,7 +52,6 @@ _GIVES_NOTHING_BACK = (
     "begin with what it takes, it only saves time in Java"
 )
 
-_LINE_ENDS: Ranges = [(0x0A, 0x0A), (0x0D, 0x0D), (0x85, 0x85), (0x2028, 0x2029)]
 
 _ANY = "[^\\x0a-\\x0a\\x0d-\\x0d\x85-\x85\u2028-\u2029]"
 """``.`` of Java."""

@@ -9,7 +9,6 @@ from floe.config.names import plain_problem
 from floe.config.sections.callbacks import NO_CALLBACKS, ON_FAILURE, ON_SUCCESS, CallbackPath, read_callback
 from floe.config.transforms.allowed_modules import AllowedModules
 
-PREFIX: Final = "floe.dag."
 ACCESS: Final = "floe.dag.access-control."
 OWNER, TAGS, POOL, QUEUE = "floe.dag.owner", "floe.dag.tags", "floe.dag.pool", "floe.dag.queue"
 PRIORITY, RETRIES, RETRY_DELAY = "floe.dag.priority-weight", "floe.dag.retries", "floe.dag.retry-delay"

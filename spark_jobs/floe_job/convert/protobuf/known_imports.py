@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-META: Final = "confluent.field_meta"
-
 KNOWN_IMPORTS: Final = {
     "confluent/meta.proto": """
         syntax = "proto3";

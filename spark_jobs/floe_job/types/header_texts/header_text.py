@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.types.header_texts.hash_order import in_hash_order
 from floe_job.types.header_texts.literal_writer import date_text, quoted
@@ -27,9 +26,6 @@ MAX_DEPTH: Final = 200
 """Lists, maps and structs inside one another."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_RAW_NAMES: Final = frozenset(
-    {logical.AVRO_TIME_MICROS, logical.AVRO_TIMESTAMP_MICROS, logical.AVRO_LOCAL_TIMESTAMP_MICROS}
-)
 
 
 def header_text(schema: ConnectSchema | None, value: Any) -> bytes | None:
