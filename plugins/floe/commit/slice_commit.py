@@ -1,7 +1,7 @@
 """The commit of one slice: each table by itself; one that refuses is behind, the others go on."""
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -51,12 +51,28 @@ class SliceOutcome:
 
 
 @dataclass(frozen=True)
-class _Commits:
-    """What became of some tables: committed, refused (by name), or failed."""
+class TableOutcomes:
+    """What became of the tables of a slice: committed, behind with the reason, or failed.
+
+    ``refused``: of those that are behind, the errors of tables that refused their commit just now.
+    """
 
     committed: tuple[TableCommit, ...] = ()
-    refused: Mapping[str, FloeError] = field(default_factory=dict)
+    behind: Behind = field(default_factory=dict)
+    refused: tuple[FloeError, ...] = ()
     failed: tuple[FloeError, ...] = ()
+
+    def left_with(self, *, is_catch_up: bool, is_no_table_left: bool) -> tuple[FloeError, ...] | None:
+        """Return what keeps the slice from its end; None where nothing does, and its end can be recorded.
+
+        A backlog stays as long as its table is behind, without an error of its own. Where no table took the rows, the
+        range stays for all of them: it has to be read again.
+        """
+        if self.failed or (is_catch_up and self.behind):
+            return self.failed
+        if self.behind and is_no_table_left:
+            return self.refused or (TableRefused("; ".join(self.behind.values())),)
+        return None
 
 
 def _has_unrouted(announcement: Announcement) -> bool:
@@ -84,41 +100,44 @@ class SliceCommitter:
         its ledger would hide the gap. Nothing is raised.
         """
         scope = SliceScope(self._plan, slice_)
-        works = [TableWork(scope, announcement, files) for files in announcement.files]
-        refused = {**announcement.refused, **{t: left_out[t] for t in announcement.tables if t in left_out}}
-        of_dead_letters = [work for work in works if scope.is_dead_letter_table(work.table)]
-        of_rows = [w for w in works if not scope.is_dead_letter_table(w.table) and w.table not in refused]
-        checked_first = {table for table in announcement.tables if mode_of(scope, table).is_checked_first}
         try:
-            self._check_origin(announcement)
-            if checked_first:
-                works_first = [work for work in of_rows if work.table in checked_first]
-                refused |= self._check_tables(announcement, works_first, refused)
-                of_rows = [work for work in of_rows if work.table not in refused]
-            dead_letters = self._commit_dead_letters(of_dead_letters)
+            dead_letters, tables = self._commit_all(scope, announcement, left_out)
         except FloeError as error:
             log.error("slice %s: %s", announcement.slice_id, error)
             return SliceOutcome(errors=(error,))
-        tables = self._commit_tables(scope, announcement, of_rows)
-        behind = {**refused, **{table: str(error) for table, error in tables.refused.items()}}
-        outcome = SliceOutcome((*dead_letters, *tables.committed), behind, tables.failed)
-        if slice_.kind is SliceKind.CATCH_UP and behind:
-            return outcome  # the backlog stays
-        if not tables.failed and behind and self._is_no_table_left(slice_, announcement, behind):
-            # the range stays where it is, for all of them: it has to be read again
-            return replace(
-                outcome, errors=tuple(tables.refused.values()) or (TableRefused("; ".join(behind.values())),)
-            )
-        if outcome.errors:
-            return outcome
+        outcome = SliceOutcome((*dead_letters, *tables.committed), tables.behind)
+        errors = tables.left_with(
+            is_catch_up=slice_.kind is SliceKind.CATCH_UP,
+            is_no_table_left=bool(tables.behind) and self._is_no_table_left(slice_, announcement, tables.behind),
+        )
+        if errors is not None:
+            return replace(outcome, errors=errors)
         try:
-            self._mark_resolved(announcement, behind)
+            self._mark_resolved(announcement, tables.behind)
         except FloeError as error:
             log.error("dead letters, table %s: %s", self._plan.dead_letters, error)
             return replace(outcome, errors=(error,))
-        return replace(outcome, end=self._end(slice_, announcement, behind, has_snapshot=bool(tables.committed)))
+        return replace(outcome, end=self._end(slice_, announcement, tables))
 
     # -- the steps ----------------------------------------------------------------------------------------------------
+
+    def _commit_all(
+        self, scope: SliceScope, announcement: Announcement, left_out: Behind
+    ) -> tuple[tuple[TableCommit, ...], TableOutcomes]:
+        """Commit the dead letters, then the tables. Raises what keeps all tables from their rows."""
+        self._check_origin(announcement)
+        behind = {**announcement.refused, **{t: left_out[t] for t in announcement.tables if t in left_out}}
+        works = [TableWork(scope, announcement, files) for files in announcement.files]
+        of_rows = [w for w in works if not scope.is_dead_letter_table(w.table) and w.table not in behind]
+        checked_first = {table for table in announcement.tables if mode_of(scope, table).is_checked_first}
+        if checked_first:
+            first = [work for work in of_rows if work.table in checked_first]
+            behind |= self._check_tables(announcement, first, behind)
+            of_rows = [work for work in of_rows if work.table not in behind]
+        # before that is done, no table may have its rows
+        dead_letters = tuple(self._commit_table(w) for w in works if scope.is_dead_letter_table(w.table))
+        tables = self._commit_tables(scope, announcement, of_rows)
+        return dead_letters, replace(tables, behind={**behind, **tables.behind})
 
     def _check_origin(self, announcement: Announcement) -> None:
         """Raise AnnouncementVoid for what does not come from this connector: any client may write to the control topic."""
@@ -172,11 +191,9 @@ class SliceCommitter:
             check_no_new_dead_letters(tables, self._plan, announcement, branch, {work.table for work in waiting})
         return {table: str(error) for table, error in errors.items()}
 
-    def _commit_dead_letters(self, works: Iterable[TableWork]) -> tuple[TableCommit, ...]:
-        """Commit the slice's dead letters: before that is done, no table may have its rows. Raises what keeps them out."""
-        return tuple(self._commit_table(work) for work in works)
-
-    def _commit_tables(self, scope: SliceScope, announcement: Announcement, works: Sequence[TableWork]) -> _Commits:
+    def _commit_tables(
+        self, scope: SliceScope, announcement: Announcement, works: Sequence[TableWork]
+    ) -> TableOutcomes:
         """Commit the tables one after the other, or several at once when they are many; an error is an outcome too."""
         if len(works) <= ONE_BY_ONE:
             outcomes = [self._try_table(work) for work in works]
@@ -186,10 +203,12 @@ class SliceCommitter:
                 outcomes = list(pool.map(self._try_table, works))
         errors = {w.table: one for w, one in zip(works, outcomes, strict=True) if isinstance(one, FloeError)}
         errors |= self._unheld(scope, announcement)
-        return _Commits(
-            tuple(one for one in outcomes if isinstance(one, TableCommit)),
-            {table: error for table, error in errors.items() if isinstance(error, REFUSALS)},
-            tuple(error for error in errors.values() if not isinstance(error, REFUSALS)),
+        refused = {table: error for table, error in errors.items() if isinstance(error, REFUSALS)}
+        return TableOutcomes(
+            committed=tuple(one for one in outcomes if isinstance(one, TableCommit)),
+            behind={table: str(error) for table, error in refused.items()},
+            refused=tuple(refused.values()),
+            failed=tuple(error for error in errors.values() if not isinstance(error, REFUSALS)),
         )
 
     def _mark_resolved(self, announcement: Announcement, behind: Collection[str]) -> None:
@@ -209,10 +228,10 @@ class SliceCommitter:
 
     # -- their parts --------------------------------------------------------------------------------------------------
 
-    def _end(self, slice_: Slice, announcement: Announcement, behind: Behind, *, has_snapshot: bool) -> SliceEnd:
+    def _end(self, slice_: Slice, announcement: Announcement, tables: TableOutcomes) -> SliceEnd:
         topics = {r.topic for r in slice_.ranges}
-        routes_behind = {table: self._routes.of(table, topics) for table in behind}
-        return SliceEnd(slice_, routes_behind, has_snapshot, self._is_quick(announcement))
+        routes_behind = {table: self._routes.of(table, topics) for table in tables.behind}
+        return SliceEnd(slice_, routes_behind, bool(tables.committed), self._is_quick(announcement))
 
     def _is_quick(self, announcement: Announcement) -> bool:
         """Return whether twice as much could have been written in the time that a write may take."""

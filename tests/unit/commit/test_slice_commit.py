@@ -7,7 +7,8 @@ import pytest
 
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable
 from floe.commit import slice_commit as module
-from floe.commit.slice_commit import SliceCommitter
+from floe.commit.slice_commit import SliceCommitter, TableOutcomes
+from floe.exceptions import FloeError
 from floe.model.positions import PartitionBacklog
 from floe.tables.exceptions import AnnouncementVoid, SliceStale, TableNotCommitted, TableRefused
 from tests.support.tables.lake import OTHER_TABLE, ROUTE, TABLE, TOPIC, expected
@@ -245,3 +246,32 @@ def test_slice_is_quick_if_twice_as_much_fits(landing: Landing, took: int | None
     written = landing.write((0, 0, 3))
     committer = SliceCommitter(written.plan, landing.lake.connector(**{"floe.write.timeout": "60000"}))
     assert committer._is_quick(replace(written.announcement, write_ms=took)) is is_quick
+
+
+# -- what keeps a slice from its end ----------------------------------------------------------------------------------
+
+
+REFUSED, FAILED = TableRefused("refused"), SliceStale("stale")
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "is_catch_up", "is_no_table_left", "left"),
+    [
+        (TableOutcomes(), False, False, None),
+        (TableOutcomes(behind={"a": "refused"}, refused=(REFUSED,)), False, False, None),
+        (TableOutcomes(behind={"a": "refused"}, refused=(REFUSED,)), True, False, ()),
+        (TableOutcomes(behind={"a": "refused"}, refused=(REFUSED,)), False, True, (REFUSED,)),
+        (TableOutcomes(failed=(FAILED,)), False, False, (FAILED,)),
+        (TableOutcomes(behind={"a": "refused"}, refused=(REFUSED,), failed=(FAILED,)), True, True, (FAILED,)),
+    ],
+)
+def test_slice_ends_unless_something_failed_or_nothing_took_its_rows(
+    outcomes: TableOutcomes, is_catch_up: bool, is_no_table_left: bool, left: tuple[FloeError, ...] | None
+) -> None:
+    assert outcomes.left_with(is_catch_up=is_catch_up, is_no_table_left=is_no_table_left) == left
+
+
+def test_tables_that_were_behind_before_are_the_reason_where_none_is_left() -> None:
+    left = TableOutcomes(behind={"a": "dropped", "b": "gone"}).left_with(is_catch_up=False, is_no_table_left=True)
+    assert left is not None
+    assert [str(error) for error in left] == ["dropped; gone"]
