@@ -111,10 +111,25 @@ class Rest:
 
     def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> str:
         """Trigger a run and return its id, which is given here: a call that is sent twice makes one run."""
-        run_id = f"manual__{datetime.now(UTC).isoformat()}"
-        body = {"dag_run_id": run_id, "logical_date": None, "conf": dict(conf or {})}
+        body = {"logical_date": None, "conf": dict(conf or {})}
+        return self._begun(dag_id, f"/api/v2/dags/{dag_id}/dagRuns", body)
+
+    def materialize(self, asset_id: int, dag_id: str) -> str:
+        """Let Airflow start a run of the DAG that produces an asset, and return its id. Raises StackError."""
+        return self._begun(dag_id, f"/api/v2/assets/{asset_id}/materialize", {})
+
+    def add_connection(self, connection: Mapping[str, Any]) -> None:
+        """Add a connection that there is not yet; ``connection``: its fields by Airflow's names."""
         try:
-            self.call("POST", f"/api/v2/dags/{dag_id}/dagRuns", body, is_repeatable=True)
+            self.call("POST", "/api/v2/connections", connection, is_repeatable=True)
+        except StackError:
+            self.call("GET", f"/api/v2/connections/{connection['connection_id']}")  # an earlier try has made it
+
+    def _begun(self, dag_id: str, path: str, body: Mapping[str, Any]) -> str:
+        """Begin a run by an id that is given here: a call that is sent twice makes one run."""
+        run_id = f"manual__{datetime.now(UTC).isoformat()}"
+        try:
+            self.call("POST", path, {"dag_run_id": run_id, **body}, is_repeatable=True)
         except StackError:
             if run_id not in {run["dag_run_id"] for run in self.runs(dag_id)}:
                 raise

@@ -75,12 +75,11 @@ def test_commit_raises_event_and_starts_a_dag_behind(
         assert time.monotonic() < end, "no run began after the replay's event"
         time.sleep(0.3)
     assert [event["source_dag_id"] for event in events(deployment, uri)] == [orders.connector.name, replay]
-    made = rest.call("POST", f"/api/v2/assets/{event['asset_id']}/materialize", {})
-    assert made["dag_id"] == orders.connector.name
-    assert rest.wait_for_run(orders.connector.name, made["dag_run_id"]) == "success"
+    made = rest.materialize(event["asset_id"], orders.connector.name)
+    assert rest.wait_for_run(orders.connector.name, made) == "success"
     with pytest.raises(StackError, match="does not allow backfill"):
         dates = {"from_date": "2026-01-01T00:00:00Z", "to_date": "2026-01-02T00:00:00Z"}
-        rest.call("POST", "/api/v2/backfills", {"dag_id": "floe.status", **dates})
+        rest.call("POST", "/api/v2/backfills", {"dag_id": "floe.status", **dates}, is_repeatable=True)
 
 
 @pytest.mark.full

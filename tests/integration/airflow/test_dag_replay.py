@@ -209,9 +209,9 @@ def test_airflow_backfill_is_refused_and_points_to_replay_dag(
     rest.wait_for_dag(replay_id(untouched))
     runs = len(rest.runs(name))
     with pytest.raises(StackError, match=r"answered 400.*does not allow backfill runs"):
-        rest.call("POST", path, {"dag_id": name, **BACKFILL})
+        rest.call("POST", path, {"dag_id": name, **BACKFILL}, is_repeatable=True)
     with pytest.raises(StackError, match=r"answered 4\d\d.*backfill"):
-        rest.call("POST", path, {"dag_id": replay_id(untouched), **BACKFILL})
+        rest.call("POST", path, {"dag_id": replay_id(untouched), **BACKFILL}, is_repeatable=True)
     assert len(rest.runs(name)) == runs
     details = rest.call("GET", f"/api/v2/dags/{name}/details")
     assert replay_id(untouched) in details["doc_md"]

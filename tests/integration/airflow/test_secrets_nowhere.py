@@ -149,9 +149,7 @@ def has_said(run: DagRun, task_id: str, words: tuple[str, ...]) -> bool:
 def stored_connection(deployment: Deployment) -> str:
     """Store a connection with secrets in Airflow's database, and return its id."""
     plant, stored = deployment.canaries.plant, f"canary_{uuid.uuid4().hex[:8]}"
-    deployment.airflow.rest.call(
-        "POST",
-        "/api/v2/connections",
+    deployment.airflow.rest.add_connection(
         {
             "connection_id": stored,
             "conn_type": "kafka",
@@ -222,7 +220,7 @@ def by_stored_logins(deployment: Deployment) -> dict[str, dict[str, Any]]:
     ids = {name: f"canary_{uuid.uuid4().hex[:8]}" for name in stored}
     for name, fields in stored.items():
         body = {**fields, "connection_id": ids[name], "extra": json.dumps(fields["extra"])}
-        deployment.airflow.rest.call("POST", "/api/v2/connections", body)
+        deployment.airflow.rest.add_connection(body)
     without = {"iceberg.catalog.uri": None, "iceberg.catalog.warehouse": None}
     of_aws = {"iceberg.catalog.type": "glue", "iceberg.catalog.uri": None, "iceberg.catalog.warehouse": "s3://lake/x"}
     return {
