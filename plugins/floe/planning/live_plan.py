@@ -3,7 +3,7 @@
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from floe.config import Connector
@@ -67,30 +67,22 @@ def draft_plan(
     source, control = Cluster.of_source(settings), Cluster.of_control(settings)
     if not dry_run:
         control.ensure_control_topic(connector.control_topic)
-    ends = {} if dry_run else control_ends(control, connector.control_topic)
-    control.check_no_members(connector.group_id)
-    described, denied = source.readable(connector.topics)
-    topics = [topic for topic in connector.topics if topic not in denied]
-    if not topics:
-        raise left_out(denied, settings.source, settings.origin)
-    logs = source.logs(topics, described)
-    of_group = control.positions(connector.group_id) | control.positions(connector.group_id, [log.tp for log in logs])
-    check_no_backlog_elsewhere(connector, of_group)
-    check_dropped_backlogs(connector, of_group, decided)
-    check_accepted_losses(decided, logs)
-    known = {tp: p for tp, p in of_group.items() if tp.topic in topics}
+    kafka = _look_up(connector, settings, source, control, with_control=not dry_run)
+    check_no_backlog_elsewhere(connector, kafka.of_group)
+    check_dropped_backlogs(connector, kafka.of_group, decided)
+    check_accepted_losses(decided, kafka.logs)
     ledgers = Ledgers(connector)
-    if decided.dropped_tables or _has_work(logs, known):
+    if decided.dropped_tables or kafka.has_work:
         dropped = dropped_tables(ledgers, connector, Commits(settings, control, deployment), decided)
         decided = replace(decided, dropped_tables=dropped)
-    start_policy = _start_policy(connector, source, ledgers, decided, logs, known, group_is_known=bool(of_group))
-    start_policy = replace(start_policy, divergences=_divergences(settings, start_policy, logs, known, decided))
-    if not known or decided.recover:
+    start_policy = _start_policy(connector, source, ledgers, decided, kafka)
+    start_policy = replace(start_policy, divergences=_divergences(settings, start_policy, kafka, decided))
+    if not kafka.positions or decided.recover:
         check_no_rows_of_sink(ledgers, connector)
-    resolved = _resolved(logs, known, start_policy, decided)
+    resolved = _resolved(kafka, start_policy, decided)
     limit = max_records if max_records is not None else connector.reading.max_records
     on_record = replace(decisions or Decisions(), dropped_tables=decided.dropped_tables)
-    slices = cut_slices(resolved.positions, logs, connector.tables, limit)
+    slices = cut_slices(resolved.positions, kafka.logs, connector.tables, limit)
     plan = Plan(
         plan_id=uuid.uuid4().hex,
         connector=connector.name,
@@ -98,32 +90,68 @@ def draft_plan(
         cluster_id=start_policy.cluster_id,
         config=connector.frozen(),
         control_topic=connector.control_topic,
-        control_ends=ends,
-        positions=with_epochs(resolved.positions, logs, slices),
+        control_ends=kafka.control_ends,
+        positions=with_epochs(resolved.positions, kafka.logs, slices),
         slices=slices,
         replaced=resolved.replaced,
         cuts=resolved.cuts,
         decisions=_on_record(on_record, [*without_rows(decided), *resolved.notes]),
         anchors=_anchors(ledgers, decided),
         tables=ledgers.uuids if not connector.routing.is_dynamic else {},
-        left_out=tuple(sorted(denied)),
+        left_out=kafka.left_out,
         code=connector.code,
     )
     check_one_takes(plan, ledgers, connector)
     return plan
 
 
+@dataclass(frozen=True)
+class _KafkaState:
+    """What a plan is made from, as Kafka has it.
+
+    ``logs``: of the topics that the client may read; ``left_out``: the others. ``of_group``: the group's positions, of topics
+    that the connector does not read too. ``control_ends``: where the control topic ends, if that was asked.
+    """
+
+    logs: Sequence[PartitionLog]
+    of_group: Mapping[TopicPartition, Position]
+    left_out: tuple[str, ...]
+    control_ends: Mapping[int, int]
+
+    @property
+    def positions(self) -> dict[TopicPartition, Position]:
+        """The positions of what is read."""
+        topics = {log.tp.topic for log in self.logs}
+        return {tp: position for tp, position in self.of_group.items() if tp.topic in topics}
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is something to read: an idle run looks up no tables."""
+        positions = self.positions
+        found = [(log, positions.get(log.tp)) for log in self.logs]
+        return any(p is None or p.offset < log.stable_end or p.backlogs for log, p in found)
+
+
+def _look_up(
+    connector: Connector, settings: KafkaSettings, source: Cluster, control: Cluster, *, with_control: bool
+) -> _KafkaState:
+    """Ask both clusters. Raises the errors of ``floe.kafka``: TopicsLeftOut where the client may read none of the topics."""
+    ends = control_ends(control, connector.control_topic) if with_control else {}
+    control.check_no_members(connector.group_id)
+    described, denied = source.readable(connector.topics)
+    topics = [topic for topic in connector.topics if topic not in denied]
+    if not topics:
+        raise left_out(denied, settings.source, settings.origin)
+    logs = source.logs(topics, described)
+    of_group = control.positions(connector.group_id) | control.positions(connector.group_id, [log.tp for log in logs])
+    return _KafkaState(logs, of_group, tuple(sorted(denied)), ends)
+
+
 def _start_policy(
-    connector: Connector,
-    source: Cluster,
-    ledgers: Ledgers,
-    decisions: Decisions,
-    logs: Sequence[PartitionLog],
-    positions: Mapping[TopicPartition, Position],
-    *,
-    group_is_known: bool,
+    connector: Connector, source: Cluster, ledgers: Ledgers, decisions: Decisions, kafka: _KafkaState
 ) -> StartPolicy:
-    """Return what decides where partitions begin; ``group_is_known``: the group has a position of any topic."""
+    """Return what decides where partitions begin."""
+    logs, group_is_known = kafka.logs, bool(kafka.of_group)
     reopened = _reopened(ledgers, connector, decisions, {log.tp: log.topic_id for log in logs})
     for tp, starts in refilled_from(decisions.dropped_tables, logs).items():
         reopened.setdefault(tp, {}).update(starts)
@@ -137,7 +165,7 @@ def _start_policy(
         copies=ledgers.newest_position,
         routes={
             (table, topic): ledgers.routes.route(topic, table)
-            for table in tables_behind(connector, positions, decisions)
+            for table in tables_behind(connector, kafka.positions, decisions)
             for topic in connector.topics
         },
         reopened=reopened,
@@ -148,13 +176,10 @@ def _start_policy(
 
 
 def _divergences(
-    settings: KafkaSettings,
-    start_policy: StartPolicy,
-    logs: Sequence[PartitionLog],
-    positions: Mapping[TopicPartition, Position],
-    decisions: Decisions,
+    settings: KafkaSettings, start_policy: StartPolicy, kafka: _KafkaState, decisions: Decisions
 ) -> dict[TopicPartition, int]:
     """Return where logs are others than those that the positions, or the copies to be recovered, are of."""
+    logs, positions = kafka.logs, kafka.positions
     found = dict(positions)
     if decisions.recover:
         copies = {one.tp: start_policy.copies(one) for one in logs if not _is_own(positions.get(one.tp), start_policy)}
@@ -165,12 +190,6 @@ def _divergences(
 def _is_own(position: Position | None, start_policy: StartPolicy) -> bool:
     metadata = None if position is None else PositionMetadata.decode(position.metadata)
     return metadata is not None and metadata.owner in ("", owner_of(start_policy.owner))
-
-
-def _has_work(logs: Sequence[PartitionLog], positions: Mapping[TopicPartition, Position]) -> bool:
-    """Return whether there is something to read: an idle run looks up no tables."""
-    found = [(log, positions.get(log.tp)) for log in logs]
-    return any(p is None or p.offset < log.stable_end or p.backlogs for log, p in found)
 
 
 def _completed(decisions: Decisions, connector: Connector) -> Decisions:
@@ -197,15 +216,10 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
     return replace(decisions, accept_loss=frozenset({ALL})) if connector.reading.on_data_loss == "accept" else decisions
 
 
-def _resolved(
-    logs: Sequence[PartitionLog],
-    positions: Mapping[TopicPartition, Position],
-    start_policy: StartPolicy,
-    decisions: Decisions,
-) -> ResolvedPositions:
+def _resolved(kafka: _KafkaState, start_policy: StartPolicy, decisions: Decisions) -> ResolvedPositions:
     """Resolve the positions. Every range that is lost or was decided about is logged."""
     try:
-        resolved = resolve_start_positions(logs, positions, start_policy, decisions)
+        resolved = resolve_start_positions(kafka.logs, kafka.positions, start_policy, decisions)
     except OffsetsLost as error:
         for loss in error.losses:
             log.error("%s", loss)

@@ -5,10 +5,10 @@ from dataclasses import replace
 from functools import cache
 
 from floe.model.decisions import Decisions
-from floe.model.exceptions import PlanRefused
 from floe.model.intervals import Intervals
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata, check_owner, owner_of
 from floe.model.ranges import PartitionLog, TopicPartition
+from floe.planning import start_refusals
 from floe.planning.losses import Loss, OffsetsLost
 from floe.planning.start_policy import ResolvedPositions, StartPolicy
 from floe.planning.wanted_offsets import check_wanted, first_offset, skip_note, skipped
@@ -70,11 +70,7 @@ class _Resolver:
             is_reset = any(metadata is not None and metadata.topic_id == ids[tp.topic] for metadata in others)
             if is_reset and first is not None and first.topic_id != ids[tp.topic]:
                 continue
-            msg = (
-                f"partition {tp} has a position ({position.offset}) but does not exist any more: the topic was re-created "
-                f"with fewer partitions. {_reset_advice(tp.topic)}"
-            )
-            raise PlanRefused(msg, code="FLOE-220")
+            raise start_refusals.partition_gone(tp, position)
 
     def resolve(self, log: PartitionLog) -> Position:
         """Return where one partition is read on."""
@@ -115,25 +111,12 @@ class _Resolver:
         held = self._start_policy.contained_ids(log.tp.topic)
         if held and log.topic_id not in held:
             if not self._decisions.resets(log.tp.topic):
-                raise PlanRefused(_recreated(log, ", ".join(sorted(held))), code="FLOE-220")
+                raise start_refusals.topic_recreated(log, held)
             self.notes.append(f"{log.tp}: the new topic {log.topic_id} is read from its log start {log.log_start}")
             return log.log_start
+        if held is not None and not self._decisions.recover:
+            raise start_refusals.positions_lost(log.tp.topic, () if held else sorted(self._start_policy.unreadable()))
         if held is not None:
-            if not self._decisions.recover:
-                if not held and (tables := sorted(self._start_policy.unreadable())):
-                    msg = (
-                        f"no partition of topic {log.tp.topic!r} has a position, and floe could not read the tables "
-                        f"{tables} to find out which offsets they contain (see the log above). Nothing was read. Fix the "
-                        "cause and clear the run, or trigger the DAG with `recover` to read from the log start everything "
-                        "that the other tables do not contain."
-                    )
-                    raise PlanRefused(msg, code="FLOE-215")
-                msg = (
-                    f"no partition of topic {log.tp.topic!r} has a position, but a table of this connector already "
-                    "contains offsets of its group: the positions were lost. Nothing was read. Trigger the DAG with "
-                    "`recover`, which restores them from the tables. No row is lost or duplicated by it."
-                )
-                raise PlanRefused(msg, code="FLOE-215")
             return log.log_start
         if log.tp in self._start_policy.starts:
             start = first_offset(log, self._start_policy.starts[log.tp])
@@ -144,13 +127,7 @@ class _Resolver:
     def _recovered(self, log: PartitionLog, position: Position) -> Position:
         """Replace a position that another process wrote by the ledgers' copy, or by the log start."""
         if not self._decisions.recover:
-            msg = (
-                f"the position {position.offset} of {log.tp} was not written by floe (metadata "
-                f"{position.metadata[:80]!r}): another process commits offsets for this group. Nothing was read. Stop it. "
-                "Then trigger the DAG with `recover`, which restores the positions from the tables, or, if a Kafka Connect "
-                "sink of this name wrote it, with `takeover`."
-            )
-            raise PlanRefused(msg, code="FLOE-216")
+            raise start_refusals.position_of_another(position)
         self.replaced.append(position)
         return self._begun(log, log.log_start)
 
@@ -203,14 +180,11 @@ class _Resolver:
 
     def _is_another(self, log: PartitionLog, metadata: PositionMetadata) -> bool:
         """Return whether the position belongs to another log; raise when its topic was not reset."""
-        if metadata.cluster_id != self._start_policy.cluster_id and not self._decisions.resets(log.tp.topic):
-            msg = (
-                f"the position of {log.tp} belongs to cluster {metadata.cluster_id!r}, but this is cluster "
-                f"{self._start_policy.cluster_id!r}: check the Kafka connection. {_reset_advice(log.tp.topic)}"
-            )
-            raise PlanRefused(msg, code="FLOE-219")
-        if metadata.topic_id != log.topic_id and not self._decisions.resets(log.tp.topic):
-            raise PlanRefused(_recreated(log, metadata.topic_id), code="FLOE-220")
+        if not self._decisions.resets(log.tp.topic):
+            if metadata.cluster_id != self._start_policy.cluster_id:
+                raise start_refusals.other_cluster(log, metadata, self._start_policy.cluster_id)
+            if metadata.topic_id != log.topic_id:
+                raise start_refusals.topic_recreated(log, (metadata.topic_id,))
         return metadata.topic_id != log.topic_id
 
     def _started_over(self, log: PartitionLog, position: Position, metadata: PositionMetadata) -> Position:
@@ -231,7 +205,7 @@ class _Resolver:
         cut = log.stable_end if divergence is None else min(divergence, log.stable_end)
         offset = min(position.offset, cut)
         if not self._decisions.resets(log.tp.topic):
-            raise PlanRefused(_truncated(log, position, metadata, divergence), code="FLOE-218")
+            raise start_refusals.log_shortened(log, position, metadata, divergence)
         how = "ends" if divergence is None else "was truncated"
         beyond = f", below {position.offset}" if cut < position.offset else ", below what a run had planned"
         self.notes.append(f"{log.tp}: the log {how} at {cut}{beyond}; reading continues at {offset}")
@@ -253,14 +227,7 @@ class _Resolver:
                 continue
             route = self._start_policy.routes.get((table, log.tp.topic))
             if route != backlog.route:
-                why = (
-                    "the connector does not write it any more" if route is None else "its routing was changed meanwhile"
-                )
-                msg = (
-                    f"table {table!r} is behind on {log.tp} from {backlog.start} on, but {why}. Nothing was read. Restore "
-                    f'the former configuration, or trigger the DAG with drop_backlog=["{table}"], which skips these rows.'
-                )
-                raise PlanRefused(msg, code="FLOE-221")
+                raise start_refusals.backlog_of_other_rows(log, table, backlog, route)
             if backlog.start < log.log_start:
                 self._lose(Loss(log.tp, backlog.start, min(log.log_start, offset), table))
                 backlog = backlog._replace(start=log.log_start)
@@ -289,35 +256,3 @@ class _Resolver:
             self.notes.append(f"{loss.tp}: {loss.what} are lost; the loss was accepted")
         else:
             self.losses.append(loss)
-
-
-def _reset_advice(topic: str) -> str:
-    return f'To read the new log as a new generation, trigger the DAG with reset_topics=["{topic}"].'
-
-
-def _truncated(log: PartitionLog, position: Position, metadata: PositionMetadata, divergence: int | None) -> str:
-    if divergence is None:
-        what = f"the position {position.offset}"
-        if position.offset <= log.stable_end and metadata.epoch is not None:
-            what = f"the offset {metadata.epoch.end}, up to which a run had planned,"
-        return (
-            f"{what} of {log.tp} is past its last stable offset {log.stable_end}: the broker "
-            "lost records that were already read, or the position was changed by hand. Nothing was read. "
-            f"{_reset_advice(log.tp.topic)} Rows of offsets above {log.stable_end} stay in the tables."
-        )
-    epoch, read = metadata.epoch, f"the position is {position.offset}"
-    if epoch is not None and epoch.end > position.offset:
-        read += f", and a run had planned the offsets up to {epoch.end}"
-    return (
-        f"the log of {log.tp} was truncated at offset {divergence} and written again, as after an unclean leader election: "
-        f"its leader epoch is {log.epoch} now, and epoch {epoch.number if epoch else None}, in which floe read, ends there "
-        f"({read}). Other records have the offsets from {divergence} on now. Nothing was read. To read them, trigger the DAG "
-        f'with reset_topics=["{log.tp.topic}"]. Rows of the lost records stay in the tables.'
-    )
-
-
-def _recreated(log: PartitionLog, known: str) -> str:
-    return (
-        f"topic {log.tp.topic!r} was re-created: its id is {log.topic_id!r}, and the records that were read had the id "
-        f"{known!r}. Nothing was read. {_reset_advice(log.tp.topic)}"
-    )

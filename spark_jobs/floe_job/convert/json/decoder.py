@@ -16,6 +16,7 @@ from floe_job.convert.json.columnar import ColumnarReader
 from floe_job.convert.json.fallbacks import NotExact
 from floe_job.convert.json.framing import nbytes, without
 from floe_job.convert.json.key_aliases import Spellings
+from floe_job.convert.json.pace import MIN_CHUNK_RECORDS, Pace
 from floe_job.convert.json.parse import fields_of
 from floe_job.convert.json.reserved_fields import Injected
 from floe_job.convert.json.row_columns import Row, SingleRecords, columns_of
@@ -27,17 +28,6 @@ from floe_job.source.record_batch import ParsedValues
 from floe_job.types import Lookup
 
 CHUNK_BYTES = 1_500_000
-MAX_CHUNK_RECORDS = 8192
-MIN_CHUNK_RECORDS = 32
-DIRTY_CHUNK = 512
-"""Records tried at once where bad ones are near: most such chunks contain none, and the call is still worth its cost."""
-
-MAX_PAUSE = 6
-"""Doublings of the records that are read by rows between two attempts at columns, while none succeeds."""
-
-RECORDS_PER_COLUMN = 2
-"""Records that are read by rows, for each column, before columns are tried again with the columns missing by then."""
-
 MIN_SPARSE, SPARSE_CHUNK, SAMPLED = 256, 2048, 8
 """The number of table columns from which on floe samples how many of them the records fill, the number of records between
 two samples, and the size of a sample."""
@@ -95,10 +85,8 @@ class JsonDecoder:
         self._drops_unknown = drops_unknown
         self._spellings = Spellings()
         self._columnar: ColumnarReader | None = None
-        self._chunk = MAX_CHUNK_RECORDS
         self._columns = len(index_by_id(self._schema))
-        self._by_rows = 0
-        self._pause = 0
+        self._pace = Pace()
 
     def decode(self, values: Sequence[bytes] | ParsedValues) -> Decoded:
         """Decode record values, none of them None. A rejected record changes neither the others nor the needs.
@@ -112,10 +100,10 @@ class JsonDecoder:
         while batch.position < len(values):
             if batch.position == batch.failing_row:
                 self._read_rows(batch, batch.position + 1)
-            elif self._by_rows or self._is_sparse(batch):
-                end = batch.position + min(self._by_rows, len(values) - batch.position, batch.most)
-                self._by_rows -= end - batch.position
-                self._read_rows(batch, end)
+            elif self._pace.by_rows or self._is_sparse(batch):
+                count = min(self._pace.by_rows, len(values) - batch.position, batch.most)
+                self._pace.took_rows(count)
+                self._read_rows(batch, batch.position + count)
             else:
                 self._read_chunk(batch)
         return Decoded(self._table(batch.parts), tuple(batch.rejected), batch.fast_rows, len(values))
@@ -138,17 +126,13 @@ class JsonDecoder:
         fields = sum(fields_of(batch.values[index]) for index in some) / len(some)
         if self._columns < COLUMNS_PER_ROW + COLUMNS_PER_FIELD * fields:
             return False
-        self._by_rows = end - batch.position
+        self._pace.by_rows = end - batch.position
         return True
 
     def _read_chunk(self, batch: _Batch) -> None:
-        """Try columns, without the records that fail; with too many failures try a smaller chunk, and finally rows.
-
-        The size shrinks with failures and grows with whole chunks, so rare bad records cost little. If every record needs the
-        exact path, the short attempts become ever rarer, see ``_pause_columns``.
-        """
+        """Try columns, without the records that fail; with too many failures try a smaller chunk, and finally rows."""
         columnar = self._columnar = self._columnar or self._columnar_reader()
-        end = batch.end(min(self._chunk, max(MIN_CHUNK_RECORDS, columnar.most)))
+        end = batch.end(min(self._pace.chunk, max(MIN_CHUNK_RECORDS, columnar.most)))
         values = batch.values[batch.position : end]
         is_worth_it = len(values) > 4 * MIN_CHUNK_RECORDS and len(values) * columnar.columns < MAX_CELLS_AGAIN
         most = MAX_SLOW_ROWS if is_worth_it else 0
@@ -162,10 +146,12 @@ class JsonDecoder:
             # the error is released: it would keep what was made of the records in memory, several times their size
             row = None if row is None else _place(row, slow_rows)
             if row is None or row >= len(values) or len(slow_rows) >= most:
-                self._shrink_chunk(batch, end, row)
+                if not self._pace.failed(len(values), columnar.columns):
+                    batch.failing_row = None if row is None else batch.position + row
                 return
             slow_rows.add(row)
-        self._advance(batch, len(values), is_clean=not slow_rows, has_many_unexpected=columnar.has_many_unexpected)
+        has_many = columnar.has_many_unexpected
+        self._pace.succeeded(len(values), columnar.columns, is_clean=not slow_rows, has_many_unexpected=has_many)
         rows: dict[int, Row | None] = {}
         for row in sorted(slow_rows):
             place = batch.position + row
@@ -178,32 +164,6 @@ class JsonDecoder:
         for part in self._merged_in_order(chunk, rows):
             batch.accept(part, batch.position)
         batch.accept(None, end)
-
-    def _advance(self, batch: _Batch, size: int, *, is_clean: bool, has_many_unexpected: bool) -> None:
-        """Continue with more records if all took the columnar path; with fewer if they have many fields of their own."""
-        if has_many_unexpected:
-            self._pause_columns()
-            self._chunk = MIN_CHUNK_RECORDS
-        elif not is_clean:
-            self._chunk = max(DIRTY_CHUNK, self._chunk // 2)
-        elif size >= self._chunk:
-            self._chunk = min(MAX_CHUNK_RECORDS, self._chunk * 2)
-            self._pause = 0
-
-    def _shrink_chunk(self, batch: _Batch, end: int, row: int | None) -> None:
-        """Continue with fewer records, up to the failing one; with few of them, by rows."""
-        size = end - batch.position
-        if size <= MIN_CHUNK_RECORDS:
-            self._pause_columns()
-        else:
-            batch.failing_row = None if row is None else batch.position + row
-        self._chunk = max(MIN_CHUNK_RECORDS, min(size, self._chunk) // 4)
-
-    def _pause_columns(self) -> None:
-        """Read by rows for a while, each time twice as long; with many columns an attempt is expensive."""
-        columns = 0 if self._columnar is None else self._columnar.columns
-        self._by_rows = min((MIN_CHUNK_RECORDS + columns) << self._pause, MAX_CHUNK_RECORDS)
-        self._pause = min(self._pause + 1, MAX_PAUSE)
 
     def _merged_in_order(
         self, chunk: pa.StructArray, slow_rows: Mapping[int, Row | None]
@@ -222,11 +182,7 @@ class JsonDecoder:
         batch.accept(self._array([row for row in rows if row is not None]), end)
 
     def _read_each(self, batch: _Batch, indices: range) -> list[Row | None]:
-        """Read records the exact way; None for one that is rejected.
-
-        Once records need further columns, the columnar reader has to be made again. That takes longer the more columns are
-        missing, so as many records are read by rows first.
-        """
+        """Read records the exact way; None for one that is rejected."""
         rows: list[Row | None] = []
         read = self._rows.read_parsed if isinstance(batch.values, ParsedValues) else self._rows.read
         values = batch.values[indices.start : indices.stop]
@@ -238,7 +194,7 @@ class JsonDecoder:
                 rows.append(None)
         if self._rows.take_in():
             self._columnar = None
-            self._by_rows = max(self._by_rows, RECORDS_PER_COLUMN * (self._columns + self.needs.count()))
+            self._pace.schema_grew(self._columns + self.needs.count())
         return rows
 
     def _columnar_reader(self) -> ColumnarReader:

@@ -38,7 +38,8 @@ def fewest_bytes(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("floe_job.convert.json.decoder.MIN_CHUNK_RECORDS", 1)
+    for module in ("decoder", "pace"):
+        monkeypatch.setattr(f"floe_job.convert.json.{module}.MIN_CHUNK_RECORDS", 1)
 
 
 class ExactDecoder(JsonDecoder):
