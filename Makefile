@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT SCHEMA_REGISTRY_PORT REGISTRY S3_PORT STORE EMPTY FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: screenshot help setup setup-dev up down status query demo programs test test-unit test-room test-catalogs test-full proofs faults soak bench lint format types imports check keys doctor connector-status clean distclean python new-enough connector-named room-named
+.PHONY: contracts screenshot help setup setup-dev up down status query demo programs test test-unit test-room test-catalogs test-full proofs faults soak bench lint format types imports check keys doctor connector-status clean distclean python new-enough connector-named room-named
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ test-room: setup-dev room-named ## run the quick tests of one room: make test-ro
 test-catalogs: setup-dev ## run all tests of catalogs, on a real one of each type (those that start slowly too)
 	@$(VENV)/python -m pytest tests/contracts/test_catalogs.py tests/integration/catalogs tests/integration/stores tests/unit/catalogs $(SIDE_BY_SIDE) -m ""
 
+contracts: setup-dev ## run the contract suites on distributions of yours: EXTENSIONS=acme-floe CASES=contract_cases.py
+	@FLOE_EXTENSIONS=$(EXTENSIONS) FLOE_CONTRACT_CASES=$(abspath $(CASES)) $(VENV)/python -m pytest tests/contracts/test_converters.py tests/contracts/test_transforms.py tests/contracts/test_catalogs.py tests/contracts/test_maintenance_jobs.py -m quick
+
 test-full: programs setup-dev ## run the long tests (marked full) with the whole matrix of faults, and more examples of each property (150 minutes on 2 cores)
 	@$(VENV)/python -m pytest $(SIDE_BY_SIDE) -m "full or hypothesis" --hypothesis-profile=full --durations=25
 
@@ -97,7 +100,7 @@ format: setup-dev ## write the style
 	@$(VENV)/ruff format .
 
 types: setup-dev ## check types
-	@$(VENV)/mypy --strict plugins/floe spark_jobs stack bench
+	@$(VENV)/mypy --strict plugins/floe spark_jobs stack bench docs/examples/extension/floe_example
 
 imports: setup-dev ## check the direction of imports
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/lint-imports

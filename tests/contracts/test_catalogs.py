@@ -1,4 +1,4 @@
-"""What every type of catalog has to do, on a real one of each: all of ``TYPES``, and one that floe does not ship."""
+"""What every type of catalog has to do, on a real one of each: all of ``TYPES``, and those of extensions."""
 
 from __future__ import annotations
 
@@ -27,30 +27,40 @@ from floe.model.ledger_codec import read_properties
 from floe.status.catalog_probe import probe_catalog
 from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import append
-from tests.support.catalogs import IN_MEMORY, CatalogLake, RestLake
-from tests.support.fixtures import short_waits  # noqa: F401 - of every test here
+from tests.support.catalogs import CatalogLake, RestLake
+from tests.support.contracts import CatalogCase, added_cases
+from tests.support.extensions import installed_example, listed_example
+from tests.support.fixtures import short_waits
 from tests.support.metastores.lakes import SERVERS, make_lake
 from tests.support.metastores.nessie import NessieLake
 from tests.support.tables.lake import CLUSTER, LEDGER, ROUTE, SCHEMA, TABLE, TOPIC, TOPIC_ID, expected, head
 from tests.support.tables.slices import write_slice
 
+ADDED: dict[str, CatalogCase] = added_cases("CATALOGS")
 KINDS = [
     pytest.param(kind, marks=SERVERS[kind][0] if kind in SERVERS else [])
-    for kind in dict.fromkeys((*TYPES, *SERVERS, "in-memory"))
+    for kind in dict.fromkeys((*TYPES.own, *SERVERS, *ADDED))
 ]
 
 MANY_KINDS = [
     pytest.param(kind, marks=pytest.mark.ci if kind in ("sql", "rest") else pytest.mark.full)
-    for kind in dict.fromkeys((*TYPES, *SERVERS))
+    for kind in dict.fromkeys((*TYPES.own, *SERVERS))
     if kind != "rest-strict"  # its tables are those of the server behind it
 ]
 PAGED = ("rest", "nessie")
 
+__all__ = ["installed_example", "listed_example", "short_waits"]
+
 
 @pytest.fixture(params=KINDS)
-def lake(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CatalogLake]:
-    monkeypatch.setitem(TYPES, "in-memory", IN_MEMORY)
-    made = make_lake(request.param, tmp_path, request.getfixturevalue)
+def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogLake]:
+    case = ADDED.get(request.param)
+    if case is not None:
+        request.getfixturevalue("listed_example")
+    if case is not None and case.make is not None:
+        made = case.make(tmp_path)
+    else:
+        made = make_lake(request.param, tmp_path, request.getfixturevalue)
     yield made
     made.close()
 

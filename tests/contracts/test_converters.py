@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,16 +16,16 @@ from floe.config.converters import registry as config
 from floe.config.converters.base import PLAIN_JSON, ConverterSpec
 from floe.config.converters.kinds import ENGINES, ENVELOPE, PLAIN_KINDS, SIMPLE_HEADER
 from floe.config.converters.registry import read_converter
-from floe.config.engine import Engine
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
 from floe.config.properties import Properties
 from floe_job.convert.base import Converters, Decoded, TableConverter
-from floe_job.convert.context import ConverterContext
 from floe_job.convert.makers import converters_of
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
-from tests.support.job import line_converter
+from tests.support.contracts import ConverterCase as Case
+from tests.support.contracts import added_cases
+from tests.support.extensions import installed_example, listed_example, only_example
 from tests.support.job.converters import NO_REGISTRY
 from tests.support.job.formats import avro_records, ext_json_records, json_schema_records, proto_records
 from tests.support.job.formats.envelopes import envelope
@@ -38,20 +37,7 @@ SCHEMA = Schema(
 )
 EVOLVE = ColumnRules(evolve=True)
 
-
-@dataclass(frozen=True)
-class Case:
-    """One implementation. ``encode``: the bytes of a record of texts as producers write it; ``bad``: what cannot be read.
-
-    ``stages``: of what cannot be read, and of a value that its column does not take.
-    """
-
-    spec: ConverterSpec
-    encode: Callable[[dict[str, str]], bytes]
-    bad: tuple[bytes, ...]
-    stages: tuple[str, str] = ("value_converter", "coerce")
-    context: ConverterContext = NO_REGISTRY
-
+__all__ = ["installed_example", "listed_example", "only_example"]
 
 REGISTERED = {
     "json": Case(PLAIN_JSON, lambda record: json.dumps(record).encode(), (b"", b"{", b"[1]", b"\xff", b"null")),
@@ -97,16 +83,13 @@ REGISTERED = {
         context=ext_json_records.CONTEXT,
     ),
 }
-UNREGISTERED = {
-    line_converter.KIND: Case(ConverterSpec(line_converter.KIND), line_converter.encode, (b"no pair", b"\xff", b"x")),
-}
+ADDED: dict[str, Case] = added_cases("CONVERTERS")
 
 
-@pytest.fixture(params=[*REGISTERED, *UNREGISTERED])
-def case(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Case:
-    """Each registered implementation, and one that is registered here, by one line."""
-    monkeypatch.setitem(ENGINES, line_converter.KIND, Engine(f"{line_converter.__name__}:LineConverters"))
-    return {**REGISTERED, **UNREGISTERED}[request.param]
+@pytest.fixture(params=[*REGISTERED, *ADDED])
+def case(request: pytest.FixtureRequest) -> Case:
+    """Each of floe's, and those of extensions."""
+    return {**REGISTERED, **ADDED}[request.param]
 
 
 @pytest.fixture
@@ -136,12 +119,14 @@ def test_converter_every_registered_kind_has_a_case() -> None:
     assert set(ENGINES) - PLAIN_KINDS == {case.spec.kind for case in REGISTERED.values()}
 
 
+@pytest.mark.usefixtures("listed_example")
 def test_converter_specs_of_all_classes_name_an_implementation() -> None:
+    assert {"example.LineConverter"} <= set(config.CONVERTERS)
     for converter in config.CONVERTERS.values():
         for role in converter.roles:
             spec = converter.read(OptionReader({"schemas.enable": "false"}), role)
             assert spec.role == role
-            assert spec.kind in ENGINES or (role, spec.kind) == ("header", SIMPLE_HEADER)
+            assert spec.engine or spec.kind in ENGINES or (role, spec.kind) == ("header", SIMPLE_HEADER)
 
 
 def test_converter_unknown_kind_is_refused_by_name() -> None:
@@ -149,9 +134,8 @@ def test_converter_unknown_kind_is_refused_by_name() -> None:
         converters_of(ConverterSpec("morse"), NO_REGISTRY)
 
 
-def test_converter_spec_survives_pickle_and_json(case: Case) -> None:
+def test_converter_spec_survives_pickle(case: Case) -> None:
     assert pickle.loads(pickle.dumps(case.spec)) == case.spec  # noqa: S301
-    assert ConverterSpec.from_json(json.loads(json.dumps(case.spec.to_json()))) == case.spec
 
 
 def test_converter_keeps_the_order_of_records(case: Case, converters: Converters) -> None:
@@ -254,8 +238,9 @@ def test_converter_field_is_text_or_null(case: Case, converters: Converters) -> 
     assert same.to_pylist() == ["s0", "s1"]
 
 
-def test_converter_class_is_registered_by_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(config.CONVERTERS, line_converter.CLASS, line_converter.LINES)
-    settings = Settings({"value.converter": "LineConverter"})
-    assert read_converter(settings, "value") == ConverterSpec(line_converter.KIND)
+@pytest.mark.usefixtures("only_example")
+@pytest.mark.parametrize("name", ["example.LineConverter", "LineConverter", "Line"])
+def test_converter_of_an_extension_is_found_by_its_names(name: str) -> None:
+    settings = Settings({"value.converter": name})
+    assert read_converter(settings, "value") == ADDED["example.LineConverter"].spec
     assert settings.problems == []

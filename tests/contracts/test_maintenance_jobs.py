@@ -1,8 +1,7 @@
-"""What every maintenance job keeps to, on a real SQLite catalog; a job that is registered by one line among them."""
+"""What every maintenance job keeps to, on a real SQLite catalog: floe's own, and those of extensions."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH
 
 from floe.catalogs import clock
@@ -19,56 +17,39 @@ from floe.catalogs.clock import now_ms
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.maintenance import jobs
 from floe.maintenance.exceptions import MaintenanceDeferred
-from floe.maintenance.job import Counts, Effect, MaintenanceJob, Policy, Report
+from floe.maintenance.job import Policy, Report
 from floe.maintenance.jobs import JOBS, run_job
 from floe.model.ledger_codec import ledger_names, read_properties
 from floe.tables import expiry, retry
-from floe.tables.change import Change, expire
-from floe.tables.expiry import Expired
 from floe.tables.history import GROUP, LINKS, branch_history, snapshot_property
 from floe.tables.snapshot_commit import commit_change
-from floe.tables.table_state import TableState, TableStates
+from floe.tables.table_state import TableStates
+from tests.support.contracts import JobCase, added_cases
+from tests.support.extensions import installed_example, listed_example
 from tests.support.tables.foreign_changes import append_foreign
 from tests.support.tables.lake import CLUSTER, TABLE
 from tests.support.tables.old_snapshots import AGE, DAY, THEIRS, AgingLake
 from tests.support.tables.wire import Wire, fails_first, once
 
-SCRATCH = "scratch.are-dropped"
+ADDED: dict[str, JobCase] = added_cases("JOBS")
+OWN = {"expire-snapshots": JobCase()}
+ALL = {**OWN, **ADDED}
+ASKED = {key: value for case in ALL.values() for key, value in case.properties.items()}
+MAY_GO = {name for case in ALL.values() for name in case.drops}
 
-
-class DropScratchTags:
-    """A job that is registered by one line: it drops tags whose names begin with ``scratch``."""
-
-    name = "drop-scratch-tags"
-
-    def due(self, state: TableState, policy: Policy, now_ms: int) -> list[str] | None:
-        refs = state.required().metadata.refs
-        return sorted(name for name in refs if SCRATCH in policy.properties and name.startswith("scratch")) or None
-
-    def change(self, state: TableState, work: list[str]) -> Change:
-        return expire(state.branch, Expired(refs=tuple(work)))
-
-    def counts(self, metadata: TableMetadata) -> Counts:
-        return {"tags": len(metadata.refs)}
-
-    def effect(self, work: list[str]) -> Effect:
-        return Effect({"tags": len(work)})
-
-
-ALL: dict[str, MaintenanceJob[Any]] = {
-    **JOBS,
-    "drop-scratch-tags": DropScratchTags(),
-}
+__all__ = ["installed_example", "listed_example"]
+pytestmark = pytest.mark.usefixtures("listed_example")
 
 
 def much_to_do(aging: AgingLake) -> None:
     """Make a table on which every job has something to do, and much that must stay."""
-    aging.create(properties={**AGE, SCRATCH: "true"})
+    aging.create(properties={**AGE, **ASKED})
     aging.commit(0, group=THEIRS, partition=1)
     made = aging.commit(0, 1, 2, 3)
     aging.set_ref("keep", made[0])
     aging.set_ref("audit", made[1], "branch")
-    aging.set_ref("scratch-1", made[0])
+    for case in ALL.values():
+        case.prepare(aging)
     append_foreign(aging, 0)
     aging.make_older(20)
 
@@ -95,7 +76,7 @@ def states(aging: AgingLake, wire: Wire | None = None) -> TableStates:
 
 
 def carry_out(aging: AgingLake, name: str, wire: Wire | None = None, **more: Any) -> Report | None:
-    return run_job(ALL[name], states(aging, wire), TABLE, now_ms(), **more)
+    return run_job(JOBS[name], states(aging, wire), TABLE, now_ms(), **more)
 
 
 def metadata_of(aging: AgingLake) -> str:
@@ -103,10 +84,10 @@ def metadata_of(aging: AgingLake) -> str:
 
 
 def all_rows(aging: AgingLake) -> dict[str, list[tuple[int, int]]]:
-    """Return the rows of every branch and tag."""
+    """Return the rows of every branch and tag that must stay."""
     table = aging.load()
     found = {}
-    for ref in table.metadata.refs.values():
+    for ref in (ref for name, ref in table.metadata.refs.items() if name not in MAY_GO):
         rows = table.scan(snapshot_id=ref.snapshot_id).to_arrow().to_pylist()
         found[str(ref.snapshot_id)] = sorted((row["kafka_partition"], row["kafka_offset"]) for row in rows)
     return found
@@ -115,7 +96,7 @@ def all_rows(aging: AgingLake) -> dict[str, list[tuple[int, int]]]:
 def needed(aging: AgingLake) -> dict[str, int]:
     """Return the snapshots that nothing may take out: heads, where ledgers stand, the newest of each connector."""
     metadata = aging.load().metadata
-    refs = {name: ref for name, ref in metadata.refs.items() if not name.startswith("scratch")}
+    refs = {name: ref for name, ref in metadata.refs.items() if name not in MAY_GO}
     found = {f"ref {name}": ref.snapshot_id for name, ref in refs.items()}
     for name in ledger_names(metadata.properties):
         ledger = read_properties(name, metadata.properties)
@@ -138,7 +119,7 @@ def adds_up(report: Report) -> bool:
 
 @every_job
 def test_job_is_registered_under_its_own_name(name: str) -> None:
-    assert ALL[name].name == name
+    assert JOBS[name].name == name
 
 
 @every_job
@@ -181,7 +162,7 @@ def test_job_run_twice_does_it_once(name: str, aging: AgingLake) -> None:
 @every_job
 def test_change_of_a_table_that_was_committed_to_is_a_conflict(name: str, aging: AgingLake) -> None:
     much_to_do(aging)
-    job, state = ALL[name], states(aging).one(TABLE)
+    job, state = JOBS[name], states(aging).one(TABLE)
     work = job.due(state, Policy.of(state), now_ms())
     append_foreign(aging, 1)
     before = metadata_of(aging)
@@ -256,10 +237,11 @@ def test_job_leaves_files_and_ledgers_alone(name: str, aging: AgingLake) -> None
 
 @every_job
 def test_links_over_gaps_stay_as_long_as_something_is_behind_them(name: str, aging: AgingLake) -> None:
-    aging.create(properties={"floe.expire.max-snapshots": "2", SCRATCH: "true"})
+    aging.create(properties={"floe.expire.max-snapshots": "2", **ASKED})
     aging.commit(0, group=THEIRS, partition=7)
-    made = aging.commit(*range(6))
-    aging.set_ref("scratch-1", made[-1])
+    aging.commit(*range(6))
+    for case in ALL.values():
+        case.prepare(aging)
     before = aging.history()
     assert LINKS in aging.load().properties
     carry_out(aging, name)
@@ -321,5 +303,6 @@ def test_expiry_drops_tags_past_their_age(aging: AgingLake) -> None:
     assert set(aging.load().metadata.refs) == {"main"}
 
 
-def test_job_is_found_by_its_name_in_the_registry() -> None:
-    assert json.loads(json.dumps(sorted(JOBS))) == ["expire-snapshots"]
+def test_every_job_has_a_case() -> None:
+    assert set(JOBS) == set(ALL)
+    assert set(JOBS.own) == set(OWN)

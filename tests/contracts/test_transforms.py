@@ -27,7 +27,8 @@ from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.chain import Chain
 from floe_job.transform.readers import UNREAD, Readers
 from floe_job.transform.record_metadata import metadata_of
-from tests.support.job import own_transforms
+from tests.support.contracts import added_cases
+from tests.support.extensions import installed_example, listed_example, only_example
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.own_transforms import has_field, label, steer
 from tests.support.job.python_classes import python_transform
@@ -54,17 +55,11 @@ REGISTERED = {
     **CHANGE_CASES,
     **KAFKA_CASES,
 }
-THROW_AWAY = {
-    "own": Case(steer(), bad=({"do": "refuse"},), dropped=({"do": "drop"},)),
-    "own-columns": Case(label()),
-    "own-condition": Case(steer(predicate=has_field("do")), bad=({"do": "refuse"},), dropped=({"do": "drop"},)),
-}
-ALL = {**REGISTERED, **THROW_AWAY}
+ADDED: dict[str, Case] = added_cases("TRANSFORMS")
+ALL = {**REGISTERED, **ADDED}
 
-
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    own_transforms.register(monkeypatch)
+__all__ = ["installed_example", "listed_example", "only_example"]
+pytestmark = pytest.mark.usefixtures("listed_example")
 
 
 @pytest.fixture(params=ALL)
@@ -235,7 +230,7 @@ def test_chain_of_columns_needs_no_whole_records() -> None:
     assert Chain.of([]).is_columnar
     assert Chain.of([metadata(), label()]).is_columnar
     assert not Chain.of([metadata(), steer()]).is_columnar
-    conditional = TransformSpec("c", "example.Label", own_transforms.Label(), predicate=has_field("id"))
+    conditional = replace(label(), predicate=has_field("id"))
     assert not Chain.of([conditional]).is_columnar
 
 
@@ -360,12 +355,15 @@ def read(**keys: str) -> tuple[tuple[TransformSpec, ...], list[str]]:
     return read_transforms(settings), settings.problems
 
 
-def test_transform_class_is_registered_by_one_line() -> None:
-    specs, problems = read(transforms="s", transforms__s__type="example.Steer", transforms__s__mark="m")
+@pytest.mark.usefixtures("only_example")
+@pytest.mark.parametrize("name", ["example.Steer", "Steer"])
+def test_transform_of_an_extension_is_found_by_its_names(name: str) -> None:
+    specs, problems = read(transforms="s", transforms__s__type=name, transforms__s__mark="m")
     assert problems == []
     assert specs == (steer("s", "m"),)
 
 
+@pytest.mark.usefixtures("only_example")
 def test_transform_unknown_key_is_refused_with_the_known() -> None:
     _, problems = read(transforms="s", transforms__s__type="Steer", transforms__s__mak="m")
     assert problems == [
@@ -373,6 +371,7 @@ def test_transform_unknown_key_is_refused_with_the_known() -> None:
     ]
 
 
+@pytest.mark.usefixtures("only_example")
 def test_transform_condition_is_read_by_its_name() -> None:
     keys = {"predicates": "p", "predicates.p.type": "example.HasField", "predicates.p.name": "do"}
     own = {"transforms.s.type": "Steer", "transforms.s.predicate": "p", "transforms.s.negate": "true"}
@@ -381,6 +380,7 @@ def test_transform_condition_is_read_by_its_name() -> None:
     assert settings.problems == []
 
 
+@pytest.mark.usefixtures("only_example")
 @pytest.mark.parametrize(
     ("keys", "problem"),
     [

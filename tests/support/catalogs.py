@@ -10,14 +10,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.exceptions import ForbiddenError
 from sqlalchemy.exc import OperationalError
 
-from floe.catalogs.providers.base import PlainProvider, settings_with_address
 from floe.config import parse_connector
-from floe.config.catalogs.base import CatalogType
-from floe.config.engine import Engine
 from stack.services.postgresql import ADMIN, PASSWORD, PostgreSql
 from stack.services.rest_catalog import RestCatalog
 from tests.support.metastores.glue import BUCKET, KEY, REGION, SECRET
@@ -29,7 +25,6 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
     from floe.config import Connector
-    from floe.config.sections.catalog import CatalogSpec
     from tests.support.metastores.glue import Moto
     from tests.support.metastores.hive_metastore import HiveMetastore
 
@@ -200,14 +195,3 @@ class GlueLake(CatalogLake):
     def close(self) -> None:
         drop_everything(self.catalog())
         super().close()
-
-
-class InMemoryProvider(PlainProvider):
-    """A catalog that floe does not ship: what one more type takes."""
-
-    def open(self, spec: CatalogSpec) -> Catalog:
-        return InMemoryCatalog(spec.name, **settings_with_address(spec))
-
-
-IN_MEMORY = CatalogType("in-memory", Engine(f"{__name__}:InMemoryProvider"))
-"""A type of catalog that floe does not ship."""

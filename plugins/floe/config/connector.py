@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from floe.config.converters.base import ConverterSpec
+from floe.config.extension_code import VERSION, extension_sources
 from floe.config.properties import Properties
 from floe.config.secrets.detection import is_secret, reference
 from floe.config.sections.catalog import CatalogSpec
@@ -22,6 +23,7 @@ from floe.config.sections.table_template import may_name
 from floe.config.sections.tables import Tables, TableSettings
 from floe.config.sections.transforms import TransformSpec, python_classes, renames_topics, routing_steps
 from floe.config.transforms.python_class import Code, PythonClass
+from floe.config.transforms.python_source import PythonSource
 
 OFFSET_RESET = "consumer.override.auto.offset.reset"
 _NAMES = frozenset({"topics", "topics.regex", "iceberg.tables"})
@@ -108,8 +110,23 @@ class Connector:
 
     @property
     def code(self) -> Code:
-        """The code of the transforms that users write in Python."""
-        return {one.path: (one.version, one.sha256) for one in python_classes(self.transforms)}
+        """The code that is not floe's: of users' transforms as parsed, of extensions as it is. Raises ExtensionUnusable."""
+        added = {package: (VERSION, source.sha256) for package, source in self.extension_sources().items()}
+        return {**added, **{one.path: (one.version, one.sha256) for one in python_classes(self.transforms)}}
+
+    def extension_sources(self) -> dict[str, PythonSource]:
+        """Return the sources of extensions that Spark's workers run, by package. Raises ExtensionUnusable."""
+        return extension_sources(self.transforms, (self.value_converter, self.key_converter))
+
+    def own_files(self) -> dict[str, str]:
+        """Return the modules that are not floe's and that Spark's workers run, by name, as they are now.
+
+        Raises SourceProblem, ExtensionUnusable.
+        """
+        sources = [one.source() for one in python_classes(self.transforms)]
+        return {
+            name: text for one in (*sources, *self.extension_sources().values()) for name, text in one.files.items()
+        }
 
     def with_code(self, code: Code) -> "Connector":
         """Return the connector with the code that a plan was made with: its version is a part of the route hash."""

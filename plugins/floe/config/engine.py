@@ -11,10 +11,14 @@ class Engine:
 
     path: str
 
+    @property
+    def module(self) -> str:
+        """The module."""
+        return self.path.partition(":")[0]
+
     def load(self) -> Any:
         """Import the module and return what has the name. Raises ImportError, and AttributeError for no such name."""
-        module, _, name = self.path.partition(":")
-        return getattr(import_module(module), name)
+        return getattr(import_module(self.module), self.path.partition(":")[2])
 
     def __call__(self, *arguments: Any, **more: Any) -> Any:
         """Call it."""

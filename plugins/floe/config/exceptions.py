@@ -3,7 +3,8 @@
     ConfigError             a connector is wrong; lists every problem found, one line each
     ├── MalformedFile       the file is not a JSON object that could contain a connector
     ├── OverrideRefused     a run's ``config`` param sets what a param must not set
-    └── ConfigRestoreError  a frozen configuration refers to a secret that the file no longer has
+    ├── ConfigRestoreError  a frozen configuration refers to a secret that the file no longer has
+    └── ExtensionUnusable   what a distribution of others declares cannot be loaded
 
 All are terminal: the same file fails again until it is changed.
 """
@@ -62,3 +63,9 @@ class ConfigRestoreError(ConfigError):
     """A frozen configuration cannot be resolved with the current connector file."""
 
     code = "FLOE-105"
+
+
+class ExtensionUnusable(ConfigError):
+    """A connector names what a distribution of others declares, and that cannot be used here."""
+
+    code = "FLOE-114"

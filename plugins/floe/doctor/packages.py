@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Final
 
+from floe.config import extensions
 from floe.doctor.case import Case
 from floe.doctor.finding import About, Finding
 
@@ -72,6 +73,11 @@ def find_packages(_: Case, about: About) -> Iterator[Finding]:
         yield about.warning(f"other versions are installed: {', '.join(other)}", remedy)
     elif not missing:
         yield about.ok(f"{len(PINNED)} packages are of the versions that floe was tested with")
+    if absent := extensions.missing():
+        yield about.problem(
+            f"{extensions.VARIABLE} lists extensions that are not installed in this Python: {', '.join(absent)}",
+            "install them where Airflow's scheduler, DAG processor, API server and workers run, or take them off the list",
+        )
 
 
 def _installed(name: str) -> str | None:

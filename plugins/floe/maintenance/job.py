@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pyiceberg.table.metadata import TableMetadata
 
@@ -66,6 +66,7 @@ class Effect(NamedTuple):
 WorkT = TypeVar("WorkT")
 
 
+@runtime_checkable
 class MaintenanceJob(Protocol[WorkT]):
     """One kind of maintenance. It never changes rows, and takes nothing that floe or another program still needs.
 

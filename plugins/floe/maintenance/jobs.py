@@ -1,12 +1,11 @@
 """All maintenance jobs, and how one is carried out: again after a conflict, and until nothing is due."""
 
 import logging
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from pyiceberg.exceptions import CommitFailedException
 
+from floe.config.extensions import Registry
 from floe.maintenance.exceptions import MaintenanceDeferred
 from floe.maintenance.expire import ExpireSnapshots
 from floe.maintenance.job import Counts, MaintenanceJob, Policy, Report
@@ -16,7 +15,11 @@ from floe.tables.table_state import TableStates
 
 log = logging.getLogger(__name__)
 
-JOBS: Mapping[str, MaintenanceJob[Any]] = MappingProxyType({job.name: job for job in (ExpireSnapshots(),)})
+_OWN: Final[tuple[MaintenanceJob[Any], ...]] = (ExpireSnapshots(),)
+
+JOBS: Final[Registry[MaintenanceJob[Any]]] = Registry(
+    "floe.maintenance_jobs", MaintenanceJob, {job.name: job for job in _OWN}
+)
 """Every job by its name."""
 
 MAX_CONFLICTS = 10

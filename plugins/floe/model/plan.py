@@ -79,8 +79,8 @@ class Plan:
     decided to go back or to drop a backlog. ``decisions``: those decisions, for the record. ``anchors``: per table with a
     decision, its last ledger snapshot at that time. ``tables``: the UUIDs of the tables that the plan looked up.
     ``cuts``: of topics that were reset, by partition the offset from which on their log has other records than were read.
-    ``left_out``: topics that the client may not read; the run fails at its end. ``code``: of transforms in Python by the path
-    of their class, version and SHA-256. A replay has no positions and moves none.
+    ``left_out``: topics that the client may not read; the run fails at its end. ``code``: that is not floe's: of
+    classes by their path, of extensions by their package, version and SHA-256. A replay has no positions and moves none.
     """
 
     plan_id: str

@@ -78,7 +78,7 @@ def _import_catalogs() -> None:
     from floe.catalogs.providers.registry import provider_named
     from floe.config.catalogs.registry import TYPES
 
-    for kind in TYPES:
+    for kind in TYPES.own:
         for name in provider_named(kind).modules:
             _try(name, partial(import_module, name))
 

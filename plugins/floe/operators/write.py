@@ -15,7 +15,6 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from floe.config import Connector
 from floe.config.secrets.deployment_key import without_keys
 from floe.config.secrets.mask import hide
-from floe.config.sections.transforms import own_files
 from floe.model.exceptions import WriteTimeout
 from floe.operators import task_context
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
@@ -122,7 +121,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         with job_folder() as folder:
             path = folder / "order.json"
             request.save(path)
-            own = own_files(request.connector.transforms)
+            own = request.connector.own_files()
             self._prepare(path, conf, code_archive.own_folder(folder, own))
             if _is_local(spark):
                 binary = spark.extra_dejson.get("spark-binary") or SUBMIT
@@ -206,7 +205,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         with job_folder() as folder:
             try:
                 with write_guard(request.connector.reading.write_timeout_ms, lambda: begun[-1] if begun else None):
-                    archive = code_archive.archive(folder, own_files(request.connector.transforms))
+                    archive = code_archive.archive(folder, request.connector.own_files())
                     self._session = open_session(self._conn_id, archive)
                     code_archive.write_job().write_files(self._session.spark, request, begun.append)
             except GuardExpired:

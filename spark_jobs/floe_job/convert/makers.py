@@ -8,8 +8,9 @@ from floe_job.convert.context import ConverterContext
 
 def converters_of(spec: ConverterSpec, context: ConverterContext) -> Converters:
     """Make the converters that read what ``spec`` describes. Raises ValueError for a kind that nothing reads."""
-    if spec.kind not in ENGINES:
+    engine = spec.engine or ENGINES.get(spec.kind)
+    if engine is None:
         problem = f"no converter reads {spec.kind!r}; known: {', '.join(sorted(ENGINES))}"
         raise ValueError(problem)
-    made: Converters = ENGINES[spec.kind](spec, context)
+    made: Converters = engine(spec, context)
     return made

@@ -1,4 +1,4 @@
-"""Converters and transforms that are registered by one line each, from a topic to a table."""
+"""Converters and transforms of an extension, from a topic to a table."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from floe_example.steer import Steering
 
-from floe.config.converters import registry as converter_config
-from floe.config.converters.kinds import ENGINES
 from floe.config.engine import Engine
 from floe.config.transforms.options import TransformEngine
 from floe.model.accounting import RangeCounts
 from floe.tables.exceptions import DeadLettersLeft
 from floe.tables.routes import Routes
 from floe_job.exceptions import SliceRefused
-from tests.support.job import line_converter, own_transforms
+from tests.support.extensions import installed_example, listed_example
+from tests.support.job import own_transforms
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import replay
 
@@ -34,11 +34,8 @@ GIVEN: list[Any] = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    own_transforms.register(monkeypatch)
-    monkeypatch.setitem(converter_config.CONVERTERS, line_converter.CLASS, line_converter.LINES)
-    monkeypatch.setitem(ENGINES, line_converter.KIND, Engine(f"{line_converter.__name__}:LineConverters"))
+__all__ = ["installed_example", "listed_example"]
+pytestmark = pytest.mark.usefixtures("listed_example")
 
 
 def steered(pipeline: MakePipeline, keys: Mapping[str, Any] = STEER) -> Pipeline:
@@ -189,7 +186,7 @@ def test_own_transform_dead_letters_are_redriven(pipeline: MakePipeline, monkeyp
     one.produce(GIVEN)
     one.run()
     forgiving = TransformEngine(Engine(f"{own_transforms.__name__}:Forgive"))
-    monkeypatch.setattr(own_transforms.Steering, "engine", forgiving)
+    monkeypatch.setattr(Steering, "engine", forgiving)
     replay(one, dead_letters=True)
     assert one.column("id") == [0, 1, 3, 8]
     with pytest.raises(DeadLettersLeft, match="all 2 dead letters"):

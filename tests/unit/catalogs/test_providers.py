@@ -21,7 +21,7 @@ class MemoryProvider(PlainProvider):
 
 @pytest.fixture
 def memory(monkeypatch):
-    monkeypatch.setitem(TYPES, "memory", CatalogType("memory", Engine(f"{__name__}:MemoryProvider")))
+    monkeypatch.setitem(TYPES.own, "memory", CatalogType("memory", Engine(f"{__name__}:MemoryProvider")))
     return CatalogSpec("memory", "lake", Properties({"type": "memory"}))
 
 

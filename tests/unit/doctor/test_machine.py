@@ -18,6 +18,7 @@ from floe.doctor.disks import find_room
 from floe.doctor.java import find_java, find_python
 from floe.doctor.packages import OPTIONAL, PINNED, find_packages
 from floe.doctor.spark import find_master, server_of
+from tests.support.extensions import list_extensions
 from tests.support.kafka.doctor_case import Reply, as_broker, case_of, closed_port, found, levels, listening
 from tests.support.repository import ROOT
 
@@ -185,6 +186,15 @@ def test_packages_of_other_versions_are_named(
     findings = found(find_packages, case_of())
     assert levels(findings) == expected
     assert all(any(name in one.text for one in findings) for name in changes if expected != ["ok"])
+
+
+def test_extension_that_is_listed_and_not_installed_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_extensions(monkeypatch, "acme-floe", "pytest")
+    monkeypatch.setattr(packages, "_installed", {**PINNED, **OPTIONAL}.get)
+    problem = found(find_packages, case_of())[-1]
+    assert problem.text == "FLOE_EXTENSIONS lists extensions that are not installed in this Python: acme-floe"
+    list_extensions(monkeypatch, "pytest")
+    assert levels(found(find_packages, case_of())) == ["ok"]
 
 
 @pytest.mark.parametrize(("behind", "level"), [(0, "ok"), (29, "ok"), (45, "warning"), (-3600, "warning")])

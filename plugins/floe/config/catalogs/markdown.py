@@ -18,7 +18,7 @@ _EVERY: Final = "Every catalog and its store"
 def catalog_page() -> str:
     """Print the page: a table for each type, and one for what is in every catalog."""
     parts = [_HEAD]
-    for kind in TYPES.values():
+    for kind in TYPES.own.values():
         values = " or ".join(f"`{name}`" for name in (kind.name, *kind.aliases))
         classes = ", ".join(f"`{name}`" for name in kind.implementations)
         also = f", or `iceberg.catalog.catalog-impl` {classes}" if classes else ""

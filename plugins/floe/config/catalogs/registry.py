@@ -1,7 +1,4 @@
-"""Every type of catalog that a connector may name.
-
-A new type needs a ``CatalogType`` here, and a provider of the same name in ``floe.catalogs.providers``.
-"""
+"""Every type of catalog that a connector may name; a new one of floe's needs a ``CatalogType`` here."""
 
 from typing import Final
 
@@ -12,22 +9,33 @@ from floe.config.catalogs.hive import HIVE
 from floe.config.catalogs.nessie import NESSIE
 from floe.config.catalogs.rest import REST
 from floe.config.catalogs.sql import SQL
+from floe.config.extensions import Registry
 
-TYPES: Final[dict[str, CatalogType]] = {kind.name: kind for kind in (SQL, REST, HIVE, GLUE, NESSIE, HADOOP)}
-"""By the name of the provider, which is PyIceberg's where PyIceberg has the catalog."""
+TYPES: Final = Registry(
+    "floe.catalogs", CatalogType, {kind.name: kind for kind in (SQL, REST, HIVE, GLUE, NESSIE, HADOOP)}
+)
+"""By name, which is PyIceberg's where PyIceberg has the catalog. Others may also be declared by a class of Java's."""
 
 
 def type_named(name: str) -> CatalogType | None:
-    """Return the type that a value of ``iceberg.catalog.type``, in lower case, means; None for one that is not supported."""
-    return next((kind for kind in TYPES.values() if name in (kind.name, *kind.aliases)), None)
+    """Return the type that a value of ``iceberg.catalog.type``, in lower case, means; None for one that is not supported.
+
+    Raises ExtensionUnusable.
+    """
+    own = next((kind.name for kind in TYPES.own.values() if name in (kind.name, *kind.aliases)), name)
+    return TYPES.get(own)
 
 
 def type_of_class(name: str) -> CatalogType | None:
-    """Return the type that a class of ``iceberg.catalog.catalog-impl`` means; None for one that is not supported."""
-    return next((kind for kind in TYPES.values() if name in kind.implementations), None)
+    """Return the type that a class of ``iceberg.catalog.catalog-impl`` means; None for one that is not supported.
+
+    Raises ExtensionUnusable.
+    """
+    own = next((kind for kind in TYPES.own.values() if name in kind.implementations), None)
+    return own or (TYPES.get(name) if "." in name else None)
 
 
 def type_names() -> str:
     """List the types for a message."""
-    *most, last = TYPES
+    *most, last = (name for name in TYPES if "." not in name)
     return f"{', '.join(most)} or {last}" if most else last

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal
 
 from floe.config.converters.kinds import JSON
+from floe.config.engine import Engine
 from floe.config.properties import Properties
 
 if TYPE_CHECKING:
@@ -23,29 +24,21 @@ API: Final = "floe.registry.api"
 
 @dataclass(frozen=True)
 class ConverterSpec:
-    """How the bytes of one role are read: picklable, and JSON by ``to_json``.
+    """How the bytes of one role are read: picklable.
 
-    ``kind``: the name of the implementation, one of ``kinds.ENGINES``. ``options``: what it needs beside that, as
-    the options of the Java class are written, without the prefix of the role.
+    ``kind``: which bytes: one of ``kinds.ENGINES``, which has the code, or another with its code in ``engine``.
+    ``options``: what that needs, as the options of the Java class are written, without the prefix of the role.
     """
 
     kind: str = JSON
     options: Properties = Properties()  # noqa: RUF009 - immutable
     role: Role = "value"
+    engine: Engine | None = None
 
     @property
     def prefix(self) -> str:
         """Return what is before the options in a connector file."""
         return prefix_of(self.role)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON; options that are secrets are in it."""
-        return {"kind": self.kind, "options": dict(self.options), "role": self.role}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what ``to_json`` wrote."""
-        return cls(str(fields["kind"]), Properties(fields["options"]), fields["role"])
 
 
 PLAIN_JSON: Final = ConverterSpec()

@@ -5,6 +5,7 @@ from typing import Final
 from floe.config.converters import avro, ext_json, json, json_schema, plain, protobuf
 from floe.config.converters.base import PLAIN_JSON, ConverterClass, ConverterSpec, Role, prefix_of
 from floe.config.converters.json import JSON_CONVERTER, SCHEMAS_ENABLE
+from floe.config.extensions import Registry, missing_hint
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
 from floe.config.registry.connection import KEY as CONNECTION
@@ -12,15 +13,19 @@ from floe.config.registry.connection import KEY as CONNECTION
 _SUFFIX: Final = "Converter"
 _SHOWN_CHARACTERS: Final = 100
 
-CONVERTERS: Final[dict[str, ConverterClass]] = {
-    **json.CLASSES,
-    **plain.CLASSES,
-    **avro.CLASSES,
-    **protobuf.CLASSES,
-    **json_schema.CLASSES,
-    **ext_json.CLASSES,
-}
-"""By Java class. A new converter needs a line here, and its kind one in ``kinds.ENGINES``."""
+CONVERTERS: Final = Registry(
+    "floe.converters",
+    ConverterClass,
+    {
+        **json.CLASSES,
+        **plain.CLASSES,
+        **avro.CLASSES,
+        **protobuf.CLASSES,
+        **json_schema.CLASSES,
+        **ext_json.CLASSES,
+    },
+)
+"""By Java class. A new converter of floe's needs a line here, and its kind one in ``kinds.ENGINES``."""
 
 
 _APIS: Final = "floe reads those with Confluent's API, and Apicurio's. Have producers use one, and name its converter"
@@ -48,7 +53,10 @@ _TYPE: Final = "converter.type"
 
 
 def read_converter(settings: Settings, role: Role) -> ConverterSpec:
-    """Read the converter of a role. If there are problems, they are noted in ``settings`` and JSON is returned."""
+    """Read the converter of a role. If there are problems, they are noted in ``settings`` and JSON is returned.
+
+    Raises ExtensionUnusable.
+    """
     key = f"{role}.converter"
     name = settings.text(key)
     found = converter_of(name, role)
@@ -67,7 +75,10 @@ def read_converter(settings: Settings, role: Role) -> ConverterSpec:
 
 
 def converter_of(name: str, role: Role) -> ConverterClass | None:
-    """Return the converter of a class, by any of its names; None if floe knows none for this role."""
+    """Return the converter of a class, by any of its names; None if floe knows none for this role.
+
+    Raises ExtensionUnusable.
+    """
     found = next((CONVERTERS[full] for full in _classes(name)), None)
     return found if found is not None and role in found.roles else None
 
@@ -83,7 +94,8 @@ def _problem(name: str, role: Role) -> str:
     if refused is not None:
         return refused
     problem = f"reads no {role}s" if _classes(name) else "is no converter that floe knows"
-    return f"{problem}: floe reads {', '.join(full for full, one in CONVERTERS.items() if role in one.roles)}"
+    own = [full for full, one in CONVERTERS.own.items() if role in one.roles]
+    return f"{problem}: floe reads {', '.join((*own, *CONVERTERS.added))}{missing_hint()}"
 
 
 def _read(settings: Settings, role: Role, converter: ConverterClass, name: str) -> ConverterSpec:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from floe.config.extensions import VARIABLE as EXTENSIONS
 from floe.config.providers.allow_list import VARIABLE, AllowList, allow_list
 from floe.config.sections.callbacks import NO_CALLBACKS
 from floe.config.sections.callbacks import VARIABLE as CALLBACKS
@@ -38,10 +39,9 @@ class OperatorSettings:
         return cls.of(os.environ)
 
     @property
-    def version(self) -> tuple[WorkerFile, str, str, str]:
+    def version(self) -> tuple[WorkerFile, tuple[str, ...]]:
         """What a connector without references depends on beside its file."""
-        listed, modules, callbacks = (self.environ.get(name, "") for name in (VARIABLE, MODULES, CALLBACKS))
-        return self.worker, listed, modules, callbacks
+        return self.worker, tuple(self.environ.get(name, "") for name in (VARIABLE, MODULES, CALLBACKS, EXTENSIONS))
 
     @property
     def has_references(self) -> bool:

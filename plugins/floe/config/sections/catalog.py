@@ -10,6 +10,7 @@ from floe.config.catalogs.hadoop_keys import HADOOP, hadoop_problems, hadoop_pro
 from floe.config.catalogs.other_names import meant
 from floe.config.catalogs.registry import TYPES, type_named, type_names, type_of_class
 from floe.config.catalogs.stores import STORE_KEYS, store_problems, store_values, store_warnings, warehouse_problems
+from floe.config.extensions import missing_hint
 from floe.config.keys.loaded_code import CATALOG as CODE
 from floe.config.keys.name_set import NameSet
 from floe.config.keys.reader import Settings
@@ -28,8 +29,8 @@ _OF_REST: Final = frozenset(REST_CATALOG)
 _OF_SQL: Final = frozenset(SQL_CATALOG)
 _SHOWN_CHARACTERS: Final = 200
 _MAX_COMPARED: Final = 20  # keys that a pattern takes: each is compared with all that have an effect
-_OF_TYPE: Final = {name: KeyTable(one.keys) for name, one in TYPES.items()}
-_OF_TYPES: Final = KeyTable([row for one in TYPES.values() for row in one.keys])
+_OF_TYPE: Final = {name: KeyTable(one.keys) for name, one in TYPES.own.items()}
+_OF_TYPES: Final = KeyTable([row for one in TYPES.own.values() for row in one.keys])
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ def _read_type(settings: Settings, given: Mapping[str, str]) -> CatalogType | No
     name = settings.text(TYPE).strip().lower()
     kind = type_named(name)
     if kind is None:
-        settings.problems.append(f"{TYPE} {name[:100]!r} is not supported: set {type_names()}")
+        settings.problems.append(f"{TYPE} {name[:100]!r} is not supported: set {type_names()}{missing_hint()}")
     return kind
 
 
@@ -219,7 +220,7 @@ def _no_class(name: str) -> str:
         )
     own = "catalogs of your own classes are not built"
     why = "floe has no catalog in the place of this class" if name.startswith(_ICEBERGS) else own
-    return f"{why}. Remove it and set {TYPE} to {type_names()}"
+    return f"{why}. Remove it and set {TYPE} to {type_names()}{missing_hint()}"
 
 
 def _type_of_class(settings: Settings, given: Mapping[str, str]) -> CatalogType | None:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from floe.config.extensions import missing_hint
 from floe.config.keys.reader import Settings
 from floe.config.keys.spelling import spelled_as
 from floe.config.keys.values import InvalidValue, parse_boolean
@@ -34,14 +35,18 @@ def _read(settings: Settings, alias: str) -> PredicateSpec | None:
     prefix = f"{NAMES}.{alias}."
     given = settings.properties.under(prefix)
     name = given.pop(_TYPE, "").strip()
-    found = PREDICATES.get(name) or next((one for one in PREDICATES.values() if one.simple_name == name), None)
-    if found is None:
+    names = PREDICATES.full_names(name)
+    if len(names) > 1:
+        settings.problems.append(f"{prefix}{_TYPE} {name!r} is the name of several classes: write {' or '.join(names)}")
+        return None
+    if not names:
         what = f"{name[:_SHOWN_CHARACTERS]!r} is no predicate that floe knows" if name else "is missing"
-        by_simple_name = {one.simple_name: one.name for one in PREDICATES.values()}
+        by_simple_name = {full.rpartition(".")[2]: full for full in PREDICATES}
         meant = spelled_as(name.rpartition(".")[2], tuple(by_simple_name)) if name else None
         hint = f"did you mean {by_simple_name[meant]}?" if meant else "set one"
-        settings.problems.append(f"{prefix}{_TYPE} {what}: it has {', '.join(PREDICATES)}; {hint}")
+        settings.problems.append(f"{prefix}{_TYPE} {what}: it has {', '.join(PREDICATES)}; {hint}{missing_hint()}")
         return None
+    found = PREDICATES[names[0]]
     settings.problems.extend(
         f"unknown key {(prefix + key)[: 2 * _SHOWN_CHARACTERS]!r}: this predicate has "
         f"{', '.join((_TYPE, *found.keys))} and no other"
@@ -50,7 +55,7 @@ def _read(settings: Settings, alias: str) -> PredicateSpec | None:
     )
     keys = Properties({key: value for key, value in given.items() if key in found.keys})
     found.check(settings.problems, prefix, keys)
-    return PredicateSpec(alias, found.name, keys)
+    return PredicateSpec(alias, found.name, found.engine, keys)
 
 
 def predicate_of(

@@ -1,9 +1,10 @@
 """The keys ``transforms`` and ``transforms.*``: a connector's transforms, in their order."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from floe.config.extensions import missing_hint
 from floe.config.keys.reader import Settings
 from floe.config.keys.spelling import spelled_as
 from floe.config.properties import Properties
@@ -105,41 +106,47 @@ def _read_transform(
         own = read_python_class(settings.problems, name, prefix, keys, allowed)
         predicate, negate = predicate_of(settings, prefix, keys, predicates)
         return None if own is None else TransformSpec(name, PREFIX + own.path, own, predicate, negate)
-    found = _class_of(keys[_TYPE].strip())
-    if found is None:
-        problem = _type_problem(keys[_TYPE].strip())
+    classes = _classes(keys[_TYPE].strip())
+    if len(classes) != 1:
+        problem = _type_problem(keys[_TYPE].strip(), classes)
         settings.problems.append(f"{prefix}{_TYPE} {keys[_TYPE][:_SHOWN_CHARACTERS]!r} {problem}")
         return None
+    found = TRANSFORMS[classes[0]]
     settings.problems.extend(_key_problems(prefix, found, keys))
     options = found.read(settings.problems, prefix, keys)
     predicate, negate = predicate_of(settings, prefix, keys, predicates)
     return None if options is None else TransformSpec(name, found.name, options, predicate, negate)
 
 
-def _class_of(name: str) -> TransformClass | None:
-    return TRANSFORMS.get(name) or next((one for one in TRANSFORMS.values() if one.simple_name == name), None)
+def _classes(name: str) -> list[str]:
+    """Return the classes of a name: a simple one may be that of several. An older name of a class is not another one."""
+    found = TRANSFORMS.full_names(name)
+    own = {TRANSFORMS.own[full].name if full in TRANSFORMS.own else full: full for full in reversed(found)}
+    return list(own.values())
 
 
 def _known() -> str:
-    return ", ".join(dict.fromkeys(one.name for one in TRANSFORMS.values()))
+    return ", ".join((*dict.fromkeys(one.name for one in TRANSFORMS.own.values()), *TRANSFORMS.added))
 
 
-def _type_problem(name: str) -> str:
+def _type_problem(name: str, classes: Sequence[str]) -> str:
+    if classes:
+        return f"is the name of several classes: write {' or '.join(classes)}"
     simple_name = name.rpartition(".")[2]
-    sided = next((_class_of(f"{simple_name}${side}") for side, _ in SIDES), None)
+    sided = next((full for side, _ in SIDES for full in _classes(f"{simple_name}${side}")), None)
     if name in CLASSES:
         hint = CLASSES[name]
     elif sided is not None:
-        hint = f"write {sided.name}, or the same with another end"
+        hint = f"write {sided}, or the same with another end"
     elif (found := _class_spelled_as(simple_name)) is not None:
-        hint = f"did you mean {found.name}?"
+        hint = f"did you mean {found}?"
     else:
         hint = f"remove it, or transform upstream, or write it in Python as {PREFIX}package.module.Class"
-    return f"is no transform that floe has: {hint}"
+    return f"is no transform that floe has: {hint}{missing_hint()}"
 
 
-def _class_spelled_as(simple_name: str) -> TransformClass | None:
-    names = {one.simple_name.removesuffix(_SUFFIX): one for one in reversed(TRANSFORMS.values())}
+def _class_spelled_as(simple_name: str) -> str | None:
+    names = {full.rpartition(".")[2].removesuffix(_SUFFIX): full for full in reversed(list(TRANSFORMS))}
     meant = spelled_as(simple_name.removesuffix(_SUFFIX), tuple(names))
     return None if meant is None else names[meant]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from floe.config.engine import Engine
 from floe.config.properties import Properties
 
 if TYPE_CHECKING:
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PredicateSpec:
-    """A condition on records. ``type``: the Java class; ``options``: its keys."""
+    """A condition on records. ``type``: the Java class, ``engine``: the code; ``options``: its keys."""
 
     alias: str
     type: str
+    engine: Engine
     options: Properties = Properties()  # noqa: RUF009 - immutable
 
 
@@ -104,8 +106,3 @@ def python_classes(specs: Sequence[TransformSpec]) -> Iterator[PythonClass]:
     from floe.config.transforms.python_class import PythonClass
 
     return (spec.options for spec in specs if isinstance(spec.options, PythonClass))
-
-
-def own_files(specs: Sequence[TransformSpec]) -> dict[str, str]:
-    """Return the modules of transforms that users write in Python, by name, as they are now. Raises SourceProblem."""
-    return {name: text for own in python_classes(specs) for name, text in own.source().files.items()}

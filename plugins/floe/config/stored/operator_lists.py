@@ -79,6 +79,7 @@ _AMBIENT: Final = (
 
 _GOOGLES_HOST: Final = "gcs.service.host"
 _AZURES_HOSTS: Final = ("adls.blob-storage-authority", "adls.dfs-storage-authority")
+_EXTENSION: Final = "catalog-type"
 _POSTGRESQL: Final = ("postgresql", "jdbc:postgresql")
 _ENTRA: Final = ("adls.client-id", "adls.client-secret", "adls.tenant-id")
 """The login that counts for each account at Azure: a key or a SAS token is for one, and tables may be at another."""
@@ -113,7 +114,7 @@ class OperatorLists:
 
     def problems(self, name: str, config: Mapping[str, str]) -> list[str]:
         """Return what the connector ``name`` may not have, a line each with key and value."""
-        kind = TYPES.get(config.get(f"{_CATALOG}.type", "").strip().lower())
+        kind = TYPES.own.get(config.get(f"{_CATALOG}.type", "").strip().lower())
         logical = kind is not None and kind.warehouse in ("name", "either")
         found: list[str] = []
         for key, value in config.items():
@@ -123,7 +124,7 @@ class OperatorLists:
             if (why := self.problem(name, key, value, is_logical=logical)) is not None:
                 shown = "" if is_secret(key, value) else f" {value[:_SHOWN]!r}"
                 found.append(f"{key[:_SHOWN]}{shown}: {why}")
-        return [*found, *self._default_hosts(config), *self._ambient_logins(config)]
+        return [*found, *self._default_hosts(config), *self._ambient_logins(config), *self._added_types(config)]
 
     def problem(self, name: str, key: str, value: str, *, is_logical: bool = False) -> str | None:
         """Return why a key of the connector ``name`` may not have a value; None if it may.
@@ -190,7 +191,16 @@ class OperatorLists:
         if any(fnmatchcase(f"{kind}:{name}", pattern) for pattern in listed):
             return None
         shown = f"{kind}:{name[:_SHOWN]}"
-        return f"the identity '{shown}' is not in {CONNECTIONS} of Airflow's environment: ask its operator"
+        what = "catalog type of an extension" if kind == _EXTENSION else "identity"
+        return f"the {what} '{shown}' is not in {CONNECTIONS} of Airflow's environment: ask its operator"
+
+    def _added_types(self, config: Mapping[str, str]) -> Iterator[str]:
+        """Yield the catalog types of extensions that are not listed: which of their keys are addresses is not known here."""
+        for key in ("type", "catalog-impl"):
+            name = config.get(f"{_CATALOG}.{key}", "").strip()
+            for one in TYPES.added:
+                if one.lower() == name.lower() and (why := self._identity_problem(_EXTENSION, one)):
+                    yield f"{_CATALOG}.{key}: {why}"
 
     def _ambient_logins(self, config: Mapping[str, str]) -> Iterator[str]:
         """Yield the workers' identities that clients of stores and databases take where a connector has no login.

@@ -4,6 +4,7 @@ from typing import Final
 
 from floe.config.engine import Engine
 from floe.config.expressions.java_regex import check_expression
+from floe.config.extensions import Registry
 from floe.config.properties import Properties
 from floe.config.transforms.options import PredicateClass
 
@@ -41,5 +42,5 @@ _CLASSES: Final = (
     PredicateClass(RECORD_IS_TOMBSTONE, (), _check_nothing, Engine(f"{_CODE}:RecordIsTombstone")),
 )
 
-PREDICATES: Final[dict[str, PredicateClass]] = {one.name: one for one in _CLASSES}
+PREDICATES: Final = Registry("floe.predicates", PredicateClass, {one.name: one for one in _CLASSES})
 """The keys and the code of each predicate, by its Java class."""

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from floe.config.extensions import Registry
 from floe.config.transforms.confluent import registry as confluent
 from floe.config.transforms.debezium import registry as debezium
 from floe.config.transforms.iceberg import registry as iceberg
@@ -21,8 +22,12 @@ _CLASSES: Final[tuple[TransformClass, ...]] = (
     *confluent.CLASSES,
 )
 
-TRANSFORMS: Final[dict[str, TransformClass]] = {
-    **{one.name: one for one in _CLASSES},
-    **{one.name.replace(_APACHE, _TABULAR): one for one in _CLASSES if one.name.startswith(_APACHE)},
-}
-"""By the Java class: what reads its settings, which name its code. Another transform needs a line here."""
+TRANSFORMS: Final = Registry(
+    "floe.transforms",
+    TransformClass,
+    {
+        **{one.name: one for one in _CLASSES},
+        **{one.name.replace(_APACHE, _TABULAR): one for one in _CLASSES if one.name.startswith(_APACHE)},
+    },
+)
+"""By the Java class: what reads its settings, which name its code. Another transform of floe's needs a line here."""

@@ -79,7 +79,7 @@ def test_a_further_type_is_one_entry(connector, problems, monkeypatch):
         problems=check,
         to_pyiceberg=lambda given: {**given, "echo": "true"},
     )
-    monkeypatch.setitem(TYPES, made.name, made)
+    monkeypatch.setitem(TYPES.own, made.name, made)
     keys = {"iceberg.catalog.type": "Metastore", "iceberg.catalog.clients": "2", "iceberg.catalog.lock-impl": "x"}
     assert problems(keys) == ("iceberg.catalog.uri is missing",)
     given = {**keys, "iceberg.catalog.uri": "thrift://h:9083"}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from floe.config import ConfigError, parse_connector
 from floe.config.stored.connector_file import parsed
 from floe.config.stored.operator_lists import OperatorLists, secret_reference
 from floe.config.stored.stored_connector import StoredConnector
+from tests.support.extensions import installed_example, listed_example
 from tests.support.rest.connectors import CONNECTORS, HOSTS, IDENTITIES, connector_of
+
+__all__ = ["installed_example", "listed_example"]
 
 LISTS = OperatorLists.of(
     {
@@ -349,3 +354,14 @@ def test_problem_names_key_value_and_variable_but_no_secret() -> None:
 def test_nothing_is_allowed_without_the_switch() -> None:
     assert not OperatorLists.of({}).is_enabled
     assert OperatorLists.of({}).problem("one", "iceberg.catalog.uri", "http://catalog.example:8181") is not None
+
+
+@pytest.mark.parametrize("written", ["in-memory", " In-Memory "])
+def test_catalog_type_of_an_extension_is_listed_by_itself(listed_example: Path, written: str) -> None:
+    keys = {"iceberg.catalog.type": written, "iceberg.catalog.host": "evil.example"}
+    said = "iceberg.catalog.type: the catalog type of an extension 'catalog-type:in-memory' is not in FLOE_REST_CONNECTIONS"
+    assert any(one.startswith(said) for one in LISTS.problems("one", keys))
+    for listed, is_allowed in (("*", False), ("catalog-type:sql", False), ("catalog-type:in-memory", True)):
+        lists = OperatorLists.of({**ENVIRON, "FLOE_REST_CONNECTIONS": listed})
+        assert (not any("catalog-type" in one for one in lists.problems("one", keys))) is is_allowed
+    assert not any("catalog-type" in one for one in LISTS.problems("one", {"iceberg.catalog.type": "sql"}))

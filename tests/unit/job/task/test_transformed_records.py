@@ -26,7 +26,6 @@ from floe_job.source.range_part import RangePart
 from floe_job.task import read_task
 from floe_job.transform import chain
 from tests.support.connectors import MINIMAL
-from tests.support.job import own_transforms
 from tests.support.job.own_transforms import steer
 from tests.support.job.transforms import transform
 from tests.support.kafka.messages import GivenMessages, Message, values_of
@@ -83,7 +82,6 @@ class GivenReader:
 
 @pytest.fixture
 def task(monkeypatch: pytest.MonkeyPatch, new_table: TableFactory) -> Task:
-    own_transforms.register(monkeypatch)
     monkeypatch.setattr(read_task.RangeReader, "open", lambda *_: GivenReader())
     table = new_table(SCHEMA)
     io = load_file_io(dict(table.properties), table.location())

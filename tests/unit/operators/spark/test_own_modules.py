@@ -6,13 +6,15 @@ import os
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from floe.config.sections.transforms import own_files
+from floe.config import parse_connector
 from floe.operators.spark import code_archive
 from floe.operators.write import WriteFilesOperator
+from tests.support.connectors import MINIMAL
 from tests.support.job.python_classes import Modules, python_transform, source
 from tests.support.tables.lake import Lake
 
@@ -31,7 +33,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, st
     modules.write("shipped.deep.own", "# ü\n" + source("return batch"))
     spec = python_transform("shipped.deep.own.Own", "shipped.*")
     monkeypatch.setenv("FLOE_CACHE_DIR", "")
-    return own_files([spec]), spec.options.sha256  # type: ignore[attr-defined]
+    return replace(parse_connector(MINIMAL), transforms=(spec,)).own_files(), spec.options.sha256  # type: ignore[attr-defined]
 
 
 def read_in_worker(path: str) -> list[str]:

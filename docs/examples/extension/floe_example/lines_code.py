@@ -1,4 +1,4 @@
-"""A converter as a contributor would add one: records are lines of ``name=value`` pairs, values are text."""
+"""The code of the converter: parses lines, and leaves the rest to what reads objects."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pyarrow as pa
 from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping
 
-from floe.config.converters.base import ConverterClass, ConverterSpec, Role
-from floe.config.keys.option_reader import OptionReader
+from floe.config.converters.base import ConverterSpec
 from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Decoded, Parsed
 from floe_job.convert.context import ConverterContext
@@ -19,21 +18,6 @@ from floe_job.exceptions import InvalidRecord, Malformed
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
-
-KIND = "lines"
-CLASS = "example.LineConverter"
-
-
-def read_lines(options: OptionReader, role: Role) -> ConverterSpec:
-    """Read the options: there are none."""
-    return ConverterSpec(KIND, role=role)
-
-
-LINES = ConverterClass(frozenset({"value"}), read_lines)
-
-
-def encode(record: dict[str, str]) -> bytes:
-    return " ".join(f"{name}={value}" for name, value in record.items()).encode()
 
 
 def parse(value: bytes) -> dict[str, str]:
@@ -57,7 +41,7 @@ def parse_all(values: Sequence[bytes | None]) -> Parsed:
 
 
 class LineConverters:
-    """Parses lines, and leaves the rest to what reads objects."""
+    """What the spec of ``lines`` names."""
 
     def __init__(self, spec: ConverterSpec, context: ConverterContext) -> None:
         self.spec = spec
