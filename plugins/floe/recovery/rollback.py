@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from pyiceberg.table import Table
@@ -36,6 +37,13 @@ from floe.tables.snapshot_summary import PREFIX
 Lost = Mapping[LogId, Intervals]
 
 
+@dataclass(frozen=True)
+class Unknown:
+    """A source that does not show what was lost, and why."""
+
+    why: str
+
+
 def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Lost | None:
     """Return the offsets that a ledger claims and that are gone from the branch; None when nothing was rolled back.
 
@@ -51,14 +59,14 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
             f"{ledger.anchor.snapshot_id if ledger.anchor else None}"
         )
         raise TableRefused(msg, code="FLOE-408")
-    lost = _from_summaries(metadata, branch, group_id, ledger)
-    if lost is None:
-        lost = _from_older_metadata(table, branch, group_id, ledger)
-    if lost is None:
+    by_summaries = _from_summaries(metadata, branch, group_id, ledger)
+    lost = _from_older_metadata(table, branch, group_id, ledger) if isinstance(by_summaries, Unknown) else by_summaries
+    if isinstance(lost, Unknown):
+        reasons = f"{by_summaries.why}, and {lost.why}" if isinstance(by_summaries, Unknown) else lost.why
         msg = (
-            f"table {'.'.join(table.name())!r} was rolled back, and floe cannot find out which offsets it lost: the "
-            "removed snapshots and the metadata files of their time have expired. Set the branch forward again, or trigger "
-            'the DAG with rolled_back={"<table>": "accept"} and replay what is missing.'
+            f"table {'.'.join(table.name())!r} was rolled back, and floe cannot find out which offsets it lost: {reasons}. "
+            'Set the branch forward again, or trigger the DAG with rolled_back={"<table>": "accept"} and replay what is '
+            "missing."
         )
         raise TableRefused(msg, code="FLOE-408")
     if any(_of_the_sink(ledger, log_id) & gone for log_id, gone in lost.items()):
@@ -152,8 +160,8 @@ def _of_the_sink(ledger: Ledger, log_id: LogId) -> Intervals:
     )
 
 
-def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> Lost | None:
-    """Add up the new offsets of the snapshots between the anchor and the history that is left; None when one is gone."""
+def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> Lost | Unknown:
+    """Add up the new offsets of the snapshots between the anchor and the history that is left."""
     anchor = ledger.anchor
     graph = SnapshotGraph.of(metadata)
     history = list(graph.branch(branch))
@@ -164,20 +172,20 @@ def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger:
     while at is not None and at not in kept:
         snapshot = graph.snapshots.get(at)
         if snapshot is None:
-            return None
+            return Unknown(f"snapshot {at} has expired")
         if snapshot_property(snapshot, GROUP) == group_id:
             new_offsets = _offsets(snapshot, NEW_OFFSETS)
             if new_offsets is None:
-                return None
+                return Unknown(f"the summary of snapshot {at} does not contain all of its offsets")
             added += new_offsets
         elif snapshot.summary is not None and any(n.startswith(PREFIX) for n in snapshot.summary.additional_properties):
-            return None  # a sink's, which names no source offsets: older metadata has the ledger of its time
+            return Unknown(f"snapshot {at} is of a Kafka Connect sink, which names no offsets")
         first, at = snapshot, snapshot.parent_snapshot_id
-    if at is None and first is not None and _may_be_behind(history[-1], first):
-        return None
     lost = _by_log(added)
-    if at is None and lost != _difference(ledger, Ledger(ledger.cluster_id)):
-        return None  # PyIceberg's expiry removes the parent's id: there may have been more
+    is_cut_off = at is None and first is not None and _may_be_behind(history[-1], first)
+    # PyIceberg's expiry removes the parent's id: there may have been more
+    if is_cut_off or (at is None and lost != _difference(ledger, Ledger(ledger.cluster_id))):
+        return Unknown("snapshots before those that were removed have expired")
     return lost
 
 
@@ -202,7 +210,7 @@ def _by_log(ranges: Iterable[OffsetRange]) -> dict[LogId, Intervals]:
     return {log_id: Intervals.of(s) for log_id, s in spans.items()}
 
 
-def _from_older_metadata(table: Table, branch: str, group_id: str, ledger: Ledger) -> Lost | None:
+def _from_older_metadata(table: Table, branch: str, group_id: str, ledger: Ledger) -> Lost | Unknown:
     """Compare the ledger with the one of the time when the newest snapshot that is left was the branch's head."""
     metadata = table.metadata
     kept = [s.snapshot_id for s in branch_history(metadata, branch)]
@@ -216,8 +224,9 @@ def _from_older_metadata(table: Table, branch: str, group_id: str, ledger: Ledge
         # a table that was rolled back before had a ledger that referred to more than its branch contained
         if then is not None and check_history(older, branch, group_id, then).leads_back:
             # what it contained and was removed from the ledger since is there again, and no summary may show it
-            return None if _difference(then, ledger) else _difference(ledger, then)
-    return None
+            is_more = bool(_difference(then, ledger))
+            return Unknown("the ledger had offsets then that it has no more") if is_more else _difference(ledger, then)
+    return Unknown("no metadata file of the branch's present snapshot is kept")
 
 
 def _has_snapshots(metadata: TableMetadata, branch: str, group_id: str) -> bool:
