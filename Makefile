@@ -73,8 +73,8 @@ test-room: setup-dev room-named ## run the quick tests of one room: make test-ro
 test-catalogs: setup-dev ## run all tests of catalogs, on a real one of each type (those that start slowly too)
 	@$(VENV)/python -m pytest tests/contracts/test_catalogs.py tests/integration/catalogs tests/integration/stores tests/unit/catalogs $(SIDE_BY_SIDE) -m ""
 
-contracts: setup-dev ## run the contract suites on distributions of yours: EXTENSIONS=acme-floe CASES=contract_cases.py
-	@FLOE_EXTENSIONS=$(EXTENSIONS) FLOE_CONTRACT_CASES=$(abspath $(CASES)) $(VENV)/python -m pytest tests/contracts/test_converters.py tests/contracts/test_transforms.py tests/contracts/test_catalogs.py tests/contracts/test_maintenance_jobs.py -m quick
+contracts: setup-dev ## run the contract suites on distributions of yours: EXTENSIONS=acme-floe CASES=contract_cases.py; of them ONLY=com.acme
+	@FLOE_EXTENSIONS=$(EXTENSIONS) FLOE_CONTRACT_CASES=$(abspath $(CASES)) $(VENV)/python -m pytest tests/contracts/test_converters.py tests/contracts/test_transforms.py tests/contracts/test_catalogs.py tests/contracts/test_maintenance_jobs.py -m quick $(if $(ONLY),-k "$(ONLY)")
 
 test-full: programs setup-dev ## run the long tests (marked full) with the whole matrix of faults, and more examples of each property (150 minutes on 2 cores)
 	@$(VENV)/python -m pytest $(SIDE_BY_SIDE) -m "full or hypothesis" --hypothesis-profile=full --durations=25

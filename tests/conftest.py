@@ -48,7 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give each test its marker: quick, ci, full or hours."""
     for item in items:
         if not any(item.get_closest_marker(marker) for marker in ("ci", "full", "hours")):
-            item.add_marker(MARKERS[item.path.relative_to(TESTS).parts[0]])
+            folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
+            item.add_marker(MARKERS.get(folder, "quick"))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -54,11 +54,9 @@ __all__ = ["installed_example", "listed_example", "short_waits"]
 
 @pytest.fixture(params=KINDS)
 def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogLake]:
-    case = ADDED.get(request.param)
-    if case is not None:
+    if request.param in ADDED:
         request.getfixturevalue("listed_example")
-    if case is not None and case.make is not None:
-        made = case.make(tmp_path)
+        made = ADDED[request.param].make(tmp_path)
     else:
         made = make_lake(request.param, tmp_path, request.getfixturevalue)
     yield made

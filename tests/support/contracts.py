@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,16 +58,17 @@ class ConverterCase:
 
 @dataclass(frozen=True)
 class CatalogCase:
-    """A type of catalog. ``make``: makes a lake in a folder, with what the catalog needs; None for a catalog in SQLite."""
+    """A type of catalog. ``make``: makes a lake in an empty folder, with what the catalog needs; the suite closes it."""
 
-    make: Callable[[Path], CatalogLake] | None = None
+    make: Callable[[Path], CatalogLake]
 
 
 @dataclass(frozen=True)
 class JobCase:
-    """A maintenance job. ``properties``: of a table that asks for it; ``prepare``: makes something due on such a table.
+    """A maintenance job; a second case of one has a comma behind its name, and more.
 
-    ``drops``: branches and tags that ``prepare`` makes and that the job may drop.
+    ``properties``: of a table that asks for it. ``prepare``: makes something due on such a table. ``drops``: branches and
+    tags that ``prepare`` makes and that the job may drop.
     """
 
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -109,5 +111,6 @@ def _loaded(file: Path) -> object:
     spec = importlib.util.spec_from_file_location(f"contract_cases_{abs(hash(file.resolve()))}", file)
     assert spec is not None and spec.loader is not None, file
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module

@@ -57,5 +57,5 @@ def only_example(listed_example: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def list_extensions(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """List distributions, as the operator does, in a process that has looked none of them up."""
     monkeypatch.setenv(extensions.VARIABLE, ",".join(names))
-    for known in (extensions._declared, extensions._entry_points, extensions._load):
+    for known in (extensions._declared, extensions._distribution, extensions._load):
         known.cache_clear()

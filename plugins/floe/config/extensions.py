@@ -2,17 +2,20 @@
 
 A distribution declares something by an entry point, such as ``com.example.LineConverter = example.lines:LINES`` in the group
 ``floe.converters``. Those of the distributions count that the operator lists in ``FLOE_EXTENSIONS``. A declaration is
-imported when its name is first used, its code when that is first needed.
+imported when its name is first used, its code when that is first needed. What a declaration raises, and what is wrong with
+it, is a problem of the connectors that name it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
-from floe.config.exceptions import ExtensionUnusable
+from floe.config.exceptions import ConfigError, ExtensionUnusable
 from floe.config.keys.values import parse_list
 
 if TYPE_CHECKING:
@@ -22,35 +25,66 @@ VARIABLE: Final = "FLOE_EXTENSIONS"
 
 _GROUPS: Final = "floe."
 _SHOWN_CHARACTERS: Final = 200
+_SEPARATORS: Final = re.compile(r"[-_.]+")
 
 T = TypeVar("T")
+
+
+class Declared(NamedTuple):
+    """An entry point of a listed distribution. ``distribution``: as the operator lists it."""
+
+    distribution: str
+    point: EntryPoint
+
+    @property
+    def package(self) -> str:
+        """The package that the declaration is in, without those below it."""
+        return self.point.value.partition(":")[0].partition(".")[0].strip()
+
+    def __str__(self) -> str:
+        name, value = self.point.name[:_SHOWN_CHARACTERS], self.point.value[:_SHOWN_CHARACTERS]
+        return f"{name!r} of {self.point.group}, {value} of {self.distribution},"
+
+
+class _Distribution(NamedTuple):
+    points: tuple[EntryPoint, ...]
+    problem: str = ""
+
+
+def _simple_name(name: str) -> tuple[str, ...]:
+    return (name.rpartition(".")[2],)
 
 
 class Registry(Mapping[str, T], Generic[T]):
     """What there is of one kind, by name: what floe has itself, and what listed distributions declare in ``group``.
 
-    ``own``: what floe has. ``kind``: the class, or the protocol, of all of them. To look a name up raises ExtensionUnusable
-    for a declaration that cannot be used; names alone are listed without an import.
+    ``own``: what floe has. ``kind``: the class, or the protocol, of all of them. ``spell``: how else a name may be written.
+    To look a name up raises ExtensionUnusable for a declaration that cannot be used; to list names imports nothing.
     """
 
-    def __init__(self, group: str, kind: type[Any], own: Mapping[str, T]) -> None:
+    def __init__(
+        self,
+        group: str,
+        kind: type[Any],
+        own: Mapping[str, T],
+        spell: Callable[[str], Sequence[str]] = _simple_name,
+    ) -> None:
         self.group = group
         self.own = dict(own)
         self._kind = kind
+        self._spell = spell
 
     def __getitem__(self, name: str) -> T:
-        declared = _declared(_listed(), self.group).get(name, ())
+        declared = self._declared(name)
         if declared and (name in self.own or len(declared) > 1):
-            others = " and ".join(sorted({_distribution(one) for one in declared}))
+            others = " and ".join(one.distribution for one in declared)
             who = f"{others} declares it, and floe has it" if name in self.own else f"{others} declare it"
             message = (
                 f"{name!r} of {self.group} is there more than once: {who}. Take a distribution off {VARIABLE} of Airflow's "
                 "environment"
             )
             raise ExtensionUnusable(message)
-        if declared:
-            return self._loaded(declared[0])
-        return self.own[name]
+        return self._loaded(declared[0]) if declared else self.own[name]
 
     def __iter__(self) -> Iterator[str]:
         yield from self.own
@@ -68,88 +102,127 @@ class Registry(Mapping[str, T], Generic[T]):
         return [name for name in _declared(_listed(), self.group) if name not in self.own]
 
     def full_names(self, name: str) -> list[str]:
-        """Return the names that a class's name means: itself, else those that are it behind their package."""
-        return [name] if name in self else [full for full in self if full.rpartition(".")[2] == name]
+        """Return the names that a text means, by any spelling. What floe has itself comes first: then no other is meant."""
+        if not name:
+            return []
+        for names in (self.own, self.added):
+            if name in names:
+                return [name]
+            if found := [full for full in names if name in self._spell(full)]:
+                return found
+        return []
 
-    def _loaded(self, declared: EntryPoint) -> T:
+    def declared(self, name: str) -> Declared | None:
+        """Return what declares a name; None for what floe has itself, and for none."""
+        found = self._declared(name)
+        return found[0] if found and name not in self.own else None
+
+    def package(self, name: str) -> str:
+        """Return the package of an extension's declaration; "" for what floe has itself."""
+        declared = self.declared(name)
+        return "" if declared is None else declared.package
+
+    @contextmanager
+    def guard(self, name: str) -> Iterator[None]:
+        """Turn what the declaration of a name raises into ExtensionUnusable; what floe's own raises is an error of floe."""
+        try:
+            yield
+        except (ConfigError, KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            if (declared := self.declared(name)) is None:
+                raise
+            raise unusable(declared, f"raised {_text_of(error)}") from error
+
+    def _declared(self, name: str) -> tuple[Declared, ...]:
+        return _declared(_listed(), self.group).get(name, ())
+
+    def _loaded(self, declared: Declared) -> T:
         made: Any = _load(declared)
-        if not isinstance(made, self._kind):
-            message = (
-                f"{_shown(declared)} is a {type(made).__name__} and no {self._kind.__name__}: correct the distribution, or "
-                f"take it off {VARIABLE} of Airflow's environment"
-            )
-            raise ExtensionUnusable(message)
+        if isinstance(made, type) or not isinstance(made, self._kind):
+            raise unusable(declared, f"is a {type(made).__name__} and no {self._kind.__name__}")
         names = _names_of(made)
-        if names and declared.name not in names:
-            message = (
-                f"{_shown(declared)} is named {', '.join(names)[:_SHOWN_CHARACTERS]}: it has to be declared by that name. "
-                "Correct the distribution"
-            )
-            raise ExtensionUnusable(message)
+        if names is not None and declared.point.name not in names:
+            shown = ", ".join(names)[:_SHOWN_CHARACTERS] or repr(made.name)[:_SHOWN_CHARACTERS]
+            raise unusable(declared, f"is named {shown}: it has to be declared by that name")
         found: T = made
         return found
 
 
-def missing() -> tuple[str, ...]:
-    """Return the listed distributions that this Python does not have."""
-    return tuple(name for name in _listed() if _entry_points(name) is None)
+def unusable(declared: Declared, problem: str) -> ExtensionUnusable:
+    """Return the error of a declaration, with what to do."""
+    return ExtensionUnusable(
+        f"{declared} {problem}. Nothing was read or written. Correct that distribution where Airflow runs, or take it off "
+        f"{VARIABLE}"
+    )
 
 
-def missing_hint() -> str:
-    """Return what to add to a message that something is unknown: nothing where all listed distributions are there."""
-    names = ", ".join(missing())[:_SHOWN_CHARACTERS]
-    return f"; {VARIABLE} lists {names}, not installed in this Python" if names else ""
+def absent() -> dict[str, str]:
+    """Return the listed distributions that add nothing here, and why."""
+    found = {name: _distribution(name) for name in _listed()}
+    return {name: one.problem or "declares nothing for floe" for name, one in found.items() if not one.points}
+
+
+def unknown_hint() -> str:
+    """Return the end of a message that a name is unknown: it may be one of an extension."""
+    if found := absent():
+        return f"; of {VARIABLE}, {', '.join(f'{name!r} {why}' for name, why in found.items())[:_SHOWN_CHARACTERS]}"
+    return f"; what an extension adds counts where {VARIABLE} of Airflow's environment lists it"
 
 
 def _listed() -> tuple[str, ...]:
-    return tuple(filter(None, parse_list(os.environ.get(VARIABLE, ""))))
+    """Return the listed names, each distribution once: names that differ by case and separators are one."""
+    given = os.environ.get(VARIABLE, "")
+    return tuple({_SEPARATORS.sub("-", name).lower(): name for name in parse_list(given) if name}.values())
 
 
 @cache
-def _declared(listed: tuple[str, ...], group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
+def _declared(listed: tuple[str, ...], group: str) -> Mapping[str, tuple[Declared, ...]]:
     """Return what the listed distributions declare in a group, by name."""
-    found: dict[str, tuple[EntryPoint, ...]] = {}
-    for distribution in dict.fromkeys(listed):
-        for one in _entry_points(distribution) or ():
-            if one.group == group:
-                found[one.name] = (*found.get(one.name, ()), one)
-    return found
+    found: dict[str, dict[tuple[str, str], Declared]] = {}
+    for distribution in listed:
+        for point in _distribution(distribution).points:
+            if point.group == group:
+                found.setdefault(point.name, {})[distribution, point.value] = Declared(distribution, point)
+    return {name: tuple(of.values()) for name, of in found.items()}
 
 
 @cache
-def _entry_points(distribution: str) -> tuple[EntryPoint, ...] | None:
-    """Return a distribution's entry points of floe's groups; None where it is not installed."""
+def _distribution(name: str) -> _Distribution:
+    """Read a distribution's entry points of floe's groups, or why there are none."""
     from importlib import metadata  # not above: most processes have no extensions
 
     try:
-        found = metadata.distribution(distribution)
+        found = metadata.distribution(name)
+        points = tuple(one for one in found.entry_points if one.group.startswith(_GROUPS))
     except (metadata.PackageNotFoundError, ValueError):
-        return None
-    return tuple(one for one in found.entry_points if one.group.startswith(_GROUPS))
+        return _Distribution((), "is not installed in this Python")
+    except Exception as error:  # noqa: BLE001 - whatever reading its files raises
+        return _Distribution((), f"has metadata that cannot be read ({_text_of(error)})")
+    return _Distribution(points)
 
 
 @cache
-def _load(declared: EntryPoint) -> object:
+def _load(declared: Declared) -> object:
     try:
-        return declared.load()
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}"[:_SHOWN_CHARACTERS]
-        message = (
-            f"{_shown(declared)} cannot be loaded: {what}. Correct the installation of that distribution in Airflow's "
-            f"environment, or take it off {VARIABLE}"
-        )
-        raise ExtensionUnusable(message) from error
+        return declared.point.load()
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        raise unusable(declared, f"cannot be loaded: {_text_of(error)}") from error
 
 
-def _names_of(made: object) -> tuple[str, ...]:
-    """Return the names that a declaration has itself; none for one that has no name."""
-    name = getattr(made, "name", "")
-    return (name, *getattr(made, "implementations", ())) if name else ()
+def _text_of(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - of a class of others
+        text = ""
+    return f"{type(error).__name__}: {text}"[:_SHOWN_CHARACTERS].rstrip(": ")
 
 
-def _shown(declared: EntryPoint) -> str:
-    return f"{declared.name!r} of {declared.group}, {declared.value} of {_distribution(declared)},"
-
-
-def _distribution(declared: EntryPoint) -> str:
-    return declared.dist.name if declared.dist is not None else "a distribution"
+def _names_of(made: object) -> tuple[str, ...] | None:
+    """Return the names that a declaration has itself; None for a kind that has none."""
+    if not hasattr(made, "name"):
+        return None
+    others = (*getattr(made, "aliases", ()), *getattr(made, "implementations", ()))
+    return tuple(name for name in (made.name, *others) if isinstance(name, str))

@@ -73,10 +73,10 @@ def find_packages(_: Case, about: About) -> Iterator[Finding]:
         yield about.warning(f"other versions are installed: {', '.join(other)}", remedy)
     elif not missing:
         yield about.ok(f"{len(PINNED)} packages are of the versions that floe was tested with")
-    if absent := extensions.missing():
+    for name, why in extensions.absent().items():
         yield about.problem(
-            f"{extensions.VARIABLE} lists extensions that are not installed in this Python: {', '.join(absent)}",
-            "install them where Airflow's scheduler, DAG processor, API server and workers run, or take them off the list",
+            f"{extensions.VARIABLE} lists {name!r}, which {why}",
+            "install it where Airflow's scheduler, DAG processor, API server and workers run, or take it off the list",
         )
 
 

@@ -33,6 +33,8 @@ _READ_ONLY: Final[Mapping[str, Mapping[str, str]]] = {
 _VENDED: Final = {"header.X-Iceberg-Access-Delegation": "vended-credentials"}
 """What PyIceberg asks every REST server for, and Java only by this header."""
 _PYTHON_LOGINS: Final = ("entra",)
+_OF_SPARK: Final = ("rest", "hive", "hadoop", "glue", "jdbc", "nessie")
+"""Types of Iceberg's catalogs in Spark."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +64,21 @@ class SparkCatalog:
         except ValueError as error:
             message = f"catalog {spec.name!r}: {error}"
             raise QueryRefused(message) from error
-        made = java_keys(made, picks_io=made["type"] in ("rest", "hadoop"))
-        if made["type"] == "rest":
+        kind = made.get("type", "")
+        if kind not in _OF_SPARK:
+            message = (
+                f"catalog {spec.name!r} is of type {spec.type!r}, which is {kind!r} to Spark, and Iceberg's Spark has only "
+                f"{', '.join(_OF_SPARK)}. Query it by PyIceberg"
+            )
+            raise QueryRefused(message)
+        made = java_keys(made, picks_io=kind in ("rest", "hadoop"))
+        if kind == "rest":
             made = {**_VENDED, **made}
-        if made["type"] == "jdbc":
+        if kind == "jdbc":
             made.pop("jdbc.schema-version", None)  # it would alter the database's tables
             made |= {"jdbc.init-catalog-tables": "false"}
-            made |= next((safe for start, safe in _READ_ONLY.items() if made["uri"].startswith(start)), {})
-            _require_driver(spec.name, made["uri"])
+            made |= next((safe for start, safe in _READ_ONLY.items() if made.get("uri", "").startswith(start)), {})
+            _require_driver(spec.name, made.get("uri", ""))
         return cls(spec.name, made, system_properties(TYPES[spec.type], texts), needs_aws=TYPES[spec.type].needs_aws)
 
     @property

@@ -48,7 +48,7 @@ def taking_out(table: Table, expired: Expired, moving: str | None = None) -> Cha
     metadata, name = table.metadata, ".".join(table.name())
     log.info("table %s: %s snapshots expire", name, len(expired.snapshots))
     if expired.refs:
-        log.warning("table %s: branches and tags are past their age and go: %s", name, ", ".join(expired.refs))
+        log.warning("table %s: branches and tags are dropped: %s", name, ", ".join(expired.refs))
     is_stale = bool(expired.snapshots) and LINKS in metadata.properties and not expired.links
     return Changes(
         # one id each: REST servers of Iceberg before 1.10 take no more (apache/iceberg#12670)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from textwrap import dedent
 
@@ -13,9 +16,10 @@ import pytest
 
 from floe.config import ConfigError, Connector, parse_connector
 from floe.config.catalogs.registry import TYPES
+from floe.config.connector_files import load_connectors
 from floe.config.converters.registry import CONVERTERS
 from floe.config.exceptions import ExtensionUnusable
-from floe.config.extensions import VARIABLE, missing, missing_hint
+from floe.config.extensions import VARIABLE, absent, unknown_hint
 from floe.config.providers.operator_settings import OperatorSettings
 from floe.config.transforms.registry import TRANSFORMS
 from tests.support.connectors import MINIMAL
@@ -94,20 +98,29 @@ def test_extension_that_is_not_listed_counts_for_nothing(install: Install) -> No
 
 
 def test_extension_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    list_extensions(monkeypatch, "acme-floe", "../../etc", "")
-    said = f"{VARIABLE} lists acme-floe, ../../etc, not installed in this Python"
+    list_extensions(monkeypatch, "acme-floe", "../../etc", "", "a\nb", "pytest")
+    missing = "is not installed in this Python"
+    said = f"of {VARIABLE}, 'acme-floe' {missing}, '../../etc' {missing}, 'a\\nb' {missing}, 'pytest' declares nothing"
     assert said in problem(**LINE)
     assert said in problem(**{"transforms": "t", "transforms.t.type": "com.acme.T"})
     assert said in problem(**{"predicates": "p", "predicates.p.type": "com.acme.P"})
     assert said in problem(**{"iceberg.catalog.type": "acme"})
     assert said in problem(**{"iceberg.catalog.type": None, "iceberg.catalog.catalog-impl": "com.acme.Catalog"})
-    assert missing() == ("acme-floe", "../../etc")
+    assert list(absent()) == ["acme-floe", "../../etc", "a\nb", "pytest"]
 
 
-def test_nothing_is_said_where_nothing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_name_may_be_of_an_extension_that_is_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     list_extensions(monkeypatch)
-    assert (missing(), missing_hint()) == ((), "")
-    assert VARIABLE not in problem(**LINE)
+    assert absent() == {}
+    assert unknown_hint() in problem(**LINE)
+    assert f"{VARIABLE} of Airflow's environment lists it" in unknown_hint()
+
+
+def test_distribution_counts_once_however_it_is_written(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install("acme-floe", entry="com.acme.LineConverter = {module}:LINES\nother = {module}:LINES")
+    for listed in (("Acme_Floe", "acme-floe"), ("ACME.floe",), ("acme__floe", "acme-floe", "acme-floe")):
+        list_extensions(monkeypatch, *listed)
+        assert connector(**LINE).value_converter.kind == "acme"
 
 
 def test_extension_is_imported_when_it_is_named_and_not_before(install: Install) -> None:
@@ -134,6 +147,10 @@ def test_list_is_a_part_of_what_a_parsed_connector_depends_on() -> None:
         ("LINES = 7", "is a int and no ConverterClass"),
         ("def", "SyntaxError"),
         ("1 / 0", "ZeroDivisionError"),
+        ("import sys\nsys.exit(7)", "cannot be loaded: SystemExit: 7"),
+        ("class Panic(BaseException): pass\nraise Panic('rust')", "cannot be loaded: Panic: rust"),
+        ("class Odd(Exception):\n    def __str__(self): return 1 / 0\nraise Odd", "cannot be loaded: Odd."),
+        (DECLARATION.replace("LINES =", "class LINES:\n        pass\n\n    X ="), "is a type and no ConverterClass"),
     ],
 )
 def test_declaration_that_cannot_be_loaded_is_refused_until_it_is_corrected(
@@ -205,6 +222,162 @@ def test_catalog_type_may_be_declared_by_a_class_of_javas_too(install: Install) 
     assert "com.acme.Catalog" not in problem(**{"iceberg.catalog.type": "unity"})
 
 
+RETURNS = """
+    from floe.config.converters.base import ConverterClass, ConverterSpec
+    from floe.config.engine import Engine
+
+    LINES = ConverterClass(frozenset({{"value"}}), lambda options, role: {})
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        ("1 / 0", "raised ZeroDivisionError: division by zero"),
+        ("int(options.text('batch'))", "raised ValueError: invalid literal for int"),
+        ("None", "returned no ConverterSpec with an Engine: None"),
+        ("ConverterSpec('acme')", "returned no ConverterSpec with an Engine: ConverterSpec(kind='acme'"),
+        ("ConverterSpec('acme', engine='acme_code:X')", "returned no ConverterSpec with an Engine"),
+        ("exit(3)", "raised SystemExit: 3"),
+    ],
+)
+def test_converter_that_cannot_read_its_options_is_a_problem_of_its_connectors(
+    install: Install, returned: str, said: str
+) -> None:
+    install(text=RETURNS.format(returned))
+    with pytest.raises(ExtensionUnusable, match="of acme, ") as found:
+        connector(**LINE)
+    assert said in str(found.value) and "Nothing was read or written" in str(found.value)
+    assert connector().name == MINIMAL["name"]
+
+
+def test_file_with_a_faulty_extension_leaves_the_other_files_alone(install: Install, tmp_path: Path) -> None:
+    install(text=RETURNS.format("1 / 0"))
+    folder = tmp_path / "connectors"
+    folder.mkdir()
+    for name, more in (("good", {}), ("bad", LINE)):
+        keys = {key: value for key, value in {**MINIMAL, **more, "name": name}.items() if value is not None}
+        (folder / f"{name}.json").write_text(json.dumps({"name": name, "config": keys}))
+    files = {one.name: one.error for one in load_connectors(folder)}
+    assert files["good"] is None and isinstance(files["bad"], ExtensionUnusable)
+
+
+TRANSFORM = """
+    from dataclasses import dataclass
+    from typing import ClassVar
+    from floe.config.engine import Engine
+    from floe.config.transforms.options import TransformClass, TransformEngine, TransformOptions
+
+    @dataclass(frozen=True)
+    class Options(TransformOptions):
+        engine: ClassVar = TransformEngine(Engine("acme:X"))
+
+        {more}
+
+    class NoEngine(TransformOptions):
+        pass
+
+    def read(problems, prefix, keys):
+        {read}
+
+    LINES = TransformClass({name}, {keys}, read)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"read": "return None"}, "returned no TransformOptions with an engine, and no problem: None"),
+        ({"read": "return NoEngine()"}, "returned no TransformOptions with an engine"),
+        ({"read": "raise OSError('gone')"}, "raised OSError: gone"),
+        ({"more": "renames_topic = property(lambda self: 1 / 0)"}, "raised ZeroDivisionError"),
+        ({"more": "to_json = lambda self: {1j}"}, "raised TypeError"),
+        ({"keys": "None"}, "raised TypeError"),
+        ({"name": "5"}, "is named 5: it has to be declared by that name"),
+        ({"name": "['acme.T']"}, "is named ['acme.T']: it has to be"),
+    ],
+)
+def test_transform_that_is_no_proper_one_is_refused(install: Install, change: dict[str, str], said: str) -> None:
+    text = {"more": "x: int = 1", "read": "return Options()", "name": "'acme.T'", "keys": "()"}
+    keys = {"transforms": "t", "transforms.t.type": "acme.T"}
+    install(entry="acme.T = {module}:LINES", group="floe.transforms", text=TRANSFORM.format(**{**text, **change}))
+    with pytest.raises(ExtensionUnusable) as found:
+        connector(**keys)
+    assert said in str(found.value)
+    install(entry="acme.T = {module}:LINES", group="floe.transforms", text=TRANSFORM.format(**text))
+    assert connector(**keys).transforms[0].package == "acme"
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("entry_points.txt", b"[floe.converters]\nno equals sign\n"),
+        ("entry_points.txt", b"[floe.converters]\na = b:\xff\n"),
+        ("entry_points.txt", b"a = b:c\n"),
+    ],
+)
+def test_metadata_that_cannot_be_read_harm_no_other_connector(
+    install: Install, tmp_path: Path, file: str, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install()
+    (tmp_path / "acme-1.0.dist-info" / file).write_bytes(content)
+    list_extensions(monkeypatch, "acme")
+    assert connector().name == MINIMAL["name"]
+    assert f"of {VARIABLE}, 'acme' " in problem(**LINE)
+
+
+@pytest.mark.parametrize("metadata", [None, b"Name: \xff\n", b"no header"])
+def test_distribution_is_named_as_it_is_listed(
+    install: Install, tmp_path: Path, metadata: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(entry=f"{MINIMAL['value.converter']} = {{module}}:LINES")
+    file = tmp_path / "acme-1.0.dist-info" / "METADATA"
+    file.unlink() if metadata is None else file.write_bytes(metadata)
+    list_extensions(monkeypatch, "acme")
+    assert "acme declares it, and floe has it" in problem()
+
+
+@pytest.mark.parametrize("entry", ["JsonConverter", "Json", "org.acme.JsonConverter"])
+def test_short_name_of_floes_own_means_floes_own(install: Install, entry: str) -> None:
+    install(entry=f"{entry} = {{module}}:LINES")
+    for name in ("JsonConverter", "Json"):
+        assert connector(**{"value.converter": name}).value_converter.engine is None
+
+
+def test_connector_without_a_converter_loads_none(install: Install) -> None:
+    install(entry="acme.Converter = {module}:LINES", text="1 / 0")
+    assert "value.converter is not given" in problem(
+        **{"value.converter": None, "value.converter.schemas.enable": None}
+    )
+
+
+CATALOG = """
+    from floe.config.catalogs.base import CatalogType
+    from floe.config.engine import Engine
+
+    LINES = CatalogType("InMem", Engine("acme_code:X"), aliases=("mem",), implementations=("com.acme.Catalog",), {})
+"""
+
+
+def test_catalog_type_is_found_in_any_case_and_by_its_aliases(install: Install) -> None:
+    install(entry="InMem = {module}:LINES\nmem = {module}:LINES", group="floe.catalogs", text=CATALOG.format(""))
+    for name in ("InMem", "inmem", "MEM"):
+        assert connector(**{"iceberg.catalog.type": name}).catalog.type == "InMem"
+
+
+def test_catalog_type_that_is_declared_by_a_class_only_is_refused(install: Install) -> None:
+    install(entry="com.acme.Catalog = {module}:LINES", group="floe.catalogs", text=CATALOG.format(""))
+    by_class = {"iceberg.catalog.type": None, "iceberg.catalog.catalog-impl": "com.acme.Catalog"}
+    assert "is named 'InMem': it has to be declared by that name too" in problem(**by_class)
+
+
+@pytest.mark.parametrize("more", ["problems=lambda given: 1 / 0", "keys=(5,)", "name_problem=None"])
+def test_catalog_type_that_raises_is_refused(install: Install, more: str) -> None:
+    install(entry="InMem = {module}:LINES", group="floe.catalogs", text=CATALOG.format(more))
+    with pytest.raises(ExtensionUnusable, match=r"'InMem' of floe\.catalogs, acme:LINES of acme, raised"):
+        connector(**{"iceberg.catalog.type": "inmem"})
+
+
 # -- the example of the docs ------------------------------------------------------------------------------------------
 
 EVERY = {
@@ -217,7 +390,10 @@ EVERY = {
     "predicates": "p",
     "predicates.p.type": "HasField",
     "predicates.p.name": "do",
-    "iceberg.catalog.type": "in-memory",
+    "iceberg.catalog.type": "example-folder",
+    "iceberg.catalog.example.folder": "/lake",
+    "iceberg.catalog.uri": None,
+    "iceberg.catalog.warehouse": None,
 }
 
 
@@ -228,7 +404,7 @@ def test_example_is_read_with_the_standard_library_alone(installed_example: Path
         import sys
         from floe.config import parse_connector
         connector = parse_connector({keys!r})
-        assert connector.catalog.type == "in-memory" and connector.value_converter.engine
+        assert connector.catalog.type == "example-folder" and connector.value_converter.engine
         assert len(connector.transforms) == 2 and connector.transforms[0].predicate.engine
         print(sorted({{"pyarrow", "pyiceberg", "pyspark", "airflow", "floe_job"}} & set(sys.modules)))
     """)
@@ -254,14 +430,57 @@ def test_example_goes_to_workers_as_sources() -> None:
     assert connector().own_files() == {}
 
 
-def test_engine_without_sources_is_refused(install: Install) -> None:
-    install(text=DECLARATION.replace("acme_code", "_json"))
-    with pytest.raises(ExtensionUnusable, match=r"'_json' cannot go to Spark's workers.*Nothing was written"):
+@pytest.mark.parametrize(
+    "engine", ["_json:X", "json.decoder:X", ":X", ".acme:X", "acme.nope:X", "acme_nowhere:X", "a b:X"]
+)
+def test_code_that_cannot_go_to_workers_is_refused(install: Install, engine: str) -> None:
+    install(text=DECLARATION.replace("acme_code:X", engine))
+    with pytest.raises(ExtensionUnusable, match=r"of an extension cannot go to Spark's workers: .*Nothing was written"):
         connector(**LINE).own_files()
+
+
+def test_declaration_and_code_are_both_a_part_of_the_plan(install: Install, tmp_path: Path) -> None:
+    (tmp_path / "acme_code.py").write_text("X = 1\n")
+    install()
+    before = connector(**LINE).code
+    assert set(before) == {"acme", "acme_code"}
+    (tmp_path / "acme.py").write_text(dedent(DECLARATION) + "# other\n")
+    assert {name for name, code in connector(**LINE).code.items() if code != before[name]} == {"acme"}
+
+
+def test_package_of_an_editable_installation_is_found(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere" / "acme_code.py"
+    elsewhere.parent.mkdir()
+    elsewhere.write_text("X = 1\n")
+
+    class Finder:
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+            return spec_from_file_location(name, elsewhere) if name == "acme_code" else None
+
+    install()
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    assert connector(**LINE).own_files()["acme_code.py"] == "X = 1\n"
 
 
 @pytest.mark.usefixtures("listed_example")
 def test_names_of_the_example_are_listed_beside_floes() -> None:
-    assert {"example.Steer", "example.Label"} <= set(TRANSFORMS) and len(TRANSFORMS) == len(TRANSFORMS.own) + 2
-    assert list(TYPES.added) == ["in-memory"]
-    assert TYPES["in-memory"].name == "in-memory"
+    assert {"example.Steer", "example.Label"} <= set(TRANSFORMS) and len(TRANSFORMS) == len(TRANSFORMS.own) + 3
+    assert list(TYPES.added) == ["example-folder"]
+    assert TYPES["example-folder"].name == "example-folder"
+
+
+@pytest.mark.usefixtures("listed_example")
+def test_keys_of_the_examples_catalog_are_checked_by_it() -> None:
+    spec = connector(**EVERY).catalog
+    assert spec.for_pyiceberg()["uri"] == "sqlite:////lake/catalog.db"
+    assert spec.for_spark()["type"] == "jdbc"
+    for key, value, said in (
+        ("iceberg.catalog.example.folder", None, "iceberg.catalog.example.folder is missing: set it to the folder"),
+        ("iceberg.catalog.example.folder", "lake", "iceberg.catalog.example.folder 'lake' is no folder"),
+        ("iceberg.catalog.uri", "sqlite:///x.db", "iceberg.catalog.uri is refused: the catalog is catalog.db in"),
+        ("iceberg.catalog.example.foldr", "/x", "iceberg.catalog.example.foldr"),
+    ):
+        assert said in problem(**{**EVERY, key: value})

@@ -4,7 +4,7 @@ from floe.config.converters.base import ConverterClass, ConverterSpec, Role
 from floe.config.engine import Engine
 from floe.config.keys.option_reader import OptionReader
 
-_CODE = Engine("floe_example.lines_code:LineConverters")
+_CODE = Engine("floe_example.lines_code:line_converters")
 
 
 def _read(options: OptionReader, role: Role) -> ConverterSpec:

@@ -19,16 +19,19 @@ class DropScratchTags:
 
     def due(self, state: TableState, policy: Policy, now_ms: int) -> list[str] | None:
         """Return the names of the tags."""
+        if PROPERTY not in policy.properties or policy.properties.get("gc.enabled", "true").lower() != "true":
+            return None
         refs = state.required().metadata.refs
-        return sorted(name for name in refs if PROPERTY in policy.properties and name.startswith("scratch")) or None
+        tags = (name for name, ref in refs.items() if ref.snapshot_ref_type == "tag")
+        return sorted(name for name in tags if name.startswith("scratch")) or None
 
     def change(self, state: TableState, work: list[str]) -> Change:
         """Return the change that drops them."""
         return expire(state.branch, Expired(refs=tuple(work)))
 
     def counts(self, metadata: TableMetadata) -> Counts:
-        """Count the branches and tags."""
-        return {"tags": len(metadata.refs)}
+        """Count the tags."""
+        return {"tags": sum(ref.snapshot_ref_type == "tag" for ref in metadata.refs.values())}
 
     def effect(self, work: list[str]) -> Effect:
         """Return how many are dropped."""

@@ -98,7 +98,8 @@ class CatalogType:
     that mean it. ``implementations``: Java's classes that ``iceberg.catalog.catalog-impl`` may name. ``keys``: its own,
     beside those of every catalog and of stores. ``to_pyiceberg``: what has another form in PyIceberg, beyond the names
     in ``keys``; it gets keys by PyIceberg's names. ``to_spark``: the same for Spark's catalog, where it gets the file's
-    keys. ``name_problem``: its rule for tables' names. ``folds_case``: names that differ by case only are one table.
+    keys and returns Java's, with ``type`` by Java's name. ``name_problem``: its rule for tables' names. ``folds_case``: names
+    that differ by case only are one table.
     ``conn_types``: Airflow connections that may be one to it: a login to anything else is sent to none.
     ``of_connection``: what such a connection adds. ``warehouse``: an address of a store, a name, either, or what the
     type has a rule of its own for. ``library``: which of PyIceberg's own settings it reads, beside those of every

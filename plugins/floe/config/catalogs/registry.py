@@ -9,10 +9,13 @@ from floe.config.catalogs.hive import HIVE
 from floe.config.catalogs.nessie import NESSIE
 from floe.config.catalogs.rest import REST
 from floe.config.catalogs.sql import SQL
-from floe.config.extensions import Registry
+from floe.config.extensions import Registry, unusable
 
 TYPES: Final = Registry(
-    "floe.catalogs", CatalogType, {kind.name: kind for kind in (SQL, REST, HIVE, GLUE, NESSIE, HADOOP)}
+    "floe.catalogs",
+    CatalogType,
+    {kind.name: kind for kind in (SQL, REST, HIVE, GLUE, NESSIE, HADOOP)},
+    spell=lambda name: (name.lower(),),
 )
 """By name, which is PyIceberg's where PyIceberg has the catalog. Others may also be declared by a class of Java's."""
 
@@ -22,8 +25,8 @@ def type_named(name: str) -> CatalogType | None:
 
     Raises ExtensionUnusable.
     """
-    own = next((kind.name for kind in TYPES.own.values() if name in (kind.name, *kind.aliases)), name)
-    return TYPES.get(own)
+    own = next((kind for kind in TYPES.own.values() if name in (kind.name, *kind.aliases)), None)
+    return own or _added(name)
 
 
 def type_of_class(name: str) -> CatalogType | None:
@@ -32,7 +35,19 @@ def type_of_class(name: str) -> CatalogType | None:
     Raises ExtensionUnusable.
     """
     own = next((kind for kind in TYPES.own.values() if name in kind.implementations), None)
-    return own or (TYPES.get(name) if "." in name else None)
+    return own or (_added(name) if "." in name else None)
+
+
+def _added(name: str) -> CatalogType | None:
+    """Return the type that an extension declares by a name, in any case. Raises ExtensionUnusable."""
+    found = next((one for text in (name, name.lower()) for one in TYPES.full_names(text)), "")
+    declared = TYPES.declared(found)
+    if declared is None:
+        return None
+    kind = TYPES[found]
+    if kind.name not in TYPES.added:
+        raise unusable(declared, f"is named {kind.name!r:.100}: it has to be declared by that name too")
+    return kind
 
 
 def type_names() -> str:

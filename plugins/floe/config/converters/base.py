@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from floe.config.converters.kinds import JSON
@@ -27,13 +27,15 @@ class ConverterSpec:
     """How the bytes of one role are read: picklable.
 
     ``kind``: which bytes: one of ``kinds.ENGINES``, which has the code, or another with its code in ``engine``.
-    ``options``: what that needs, as the options of the Java class are written, without the prefix of the role.
+    ``options``: what that needs, as the options of the Java class are written, without the prefix of the role. ``package``:
+    of the extension that declares the class, if one does.
     """
 
     kind: str = JSON
     options: Properties = Properties()  # noqa: RUF009 - immutable
     role: Role = "value"
     engine: Engine | None = None
+    package: str = field(default="", compare=False)
 
     @property
     def prefix(self) -> str:

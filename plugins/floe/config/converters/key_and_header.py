@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from floe.config.converters.base import ConverterSpec, prefix_of
 from floe.config.converters.kinds import PLAIN_KINDS
-from floe.config.converters.registry import converter_of, read_converter
+from floe.config.converters.registry import converter_of, read_converter, spec_of
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
 from floe.config.registry.connection import KEY as CONNECTION
@@ -66,11 +66,11 @@ def read_key_converter(
 def read_key_or_header(settings: Settings, role: Literal["key", "header"]) -> ConverterSpec | None:
     """Read the converter of a role; None if none is given, or one that floe cannot use, or not with these options."""
     given = settings.text(f"{role}.converter")
-    converter = converter_of(given or DEFAULTS.get(role, ""), role)
-    if converter is None:
+    name = given or DEFAULTS.get(role, "")
+    if converter_of(name, role) is None:
         return None
     prefix = prefix_of(role)
     connection = settings.text(CONNECTION)
     options = OptionReader(settings.properties.under(prefix) if given else {}, prefix, connection=connection)
-    spec = converter.read(options, role)
+    spec = spec_of(name, role, options)
     return None if options.problems else spec

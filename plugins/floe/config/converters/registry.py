@@ -1,17 +1,27 @@
 """The converter classes of Kafka Connect that floe reads, and what is said of others."""
 
+from dataclasses import replace
 from typing import Final
 
 from floe.config.converters import avro, ext_json, json, json_schema, plain, protobuf
 from floe.config.converters.base import PLAIN_JSON, ConverterClass, ConverterSpec, Role, prefix_of
 from floe.config.converters.json import JSON_CONVERTER, SCHEMAS_ENABLE
-from floe.config.extensions import Registry, missing_hint
+from floe.config.converters.kinds import ENGINES
+from floe.config.engine import Engine
+from floe.config.extensions import Registry, unknown_hint, unusable
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
 from floe.config.registry.connection import KEY as CONNECTION
 
 _SUFFIX: Final = "Converter"
 _SHOWN_CHARACTERS: Final = 100
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """Return how a class may be named: in full, by its simple name, and by that without ``Converter``, as Connect does."""
+    simple = name.rpartition(".")[2]
+    return name, simple, simple.removesuffix(_SUFFIX)
+
 
 CONVERTERS: Final = Registry(
     "floe.converters",
@@ -24,6 +34,7 @@ CONVERTERS: Final = Registry(
         **json_schema.CLASSES,
         **ext_json.CLASSES,
     },
+    spell=_spellings,
 )
 """By Java class. A new converter of floe's needs a line here, and its kind one in ``kinds.ENGINES``."""
 
@@ -65,12 +76,12 @@ def read_converter(settings: Settings, role: Role) -> ConverterSpec:
             f"{key} is not given, neither by the connector nor by {settings.worker}: name a class in one of them, such as "
             f"{JSON_CONVERTER} with {key}.{SCHEMAS_ENABLE}=false"
         )
-    elif len(_classes(name)) > 1:
-        settings.problems.append(f"{key} {name!r} is the name of several classes: write {' or '.join(_classes(name))}")
+    elif len(classes := CONVERTERS.full_names(name)) > 1:
+        settings.problems.append(f"{key} {name!r} is the name of several classes: write {' or '.join(classes)}")
     elif found is None:
         settings.problems.append(f"{key} {name[:_SHOWN_CHARACTERS]!r} {_problem(name, role)}")
     else:
-        return _read(settings, role, found, name)
+        return _read(settings, role, name)
     return PLAIN_JSON
 
 
@@ -79,13 +90,24 @@ def converter_of(name: str, role: Role) -> ConverterClass | None:
 
     Raises ExtensionUnusable.
     """
-    found = next((CONVERTERS[full] for full in _classes(name)), None)
-    return found if found is not None and role in found.roles else None
+    for full in CONVERTERS.full_names(name)[:1]:
+        with CONVERTERS.guard(full):
+            found = CONVERTERS[full]
+            return found if role in found.roles else None
+    return None
 
 
-def _classes(name: str) -> list[str]:
-    """Return the classes of a name: a simple one may be that of several."""
-    return [name] if name in CONVERTERS else [full for full in CONVERTERS if name in _spellings(full)]
+def spec_of(name: str, role: Role, options: OptionReader) -> ConverterSpec:
+    """Have the class of a name read its options, and note what is wrong in them. Raises ExtensionUnusable."""
+    full = CONVERTERS.full_names(name)[0]
+    with CONVERTERS.guard(full):
+        spec = CONVERTERS[full].read(options, role)
+    declared = CONVERTERS.declared(full)
+    if declared is None:
+        return spec
+    if not isinstance(spec, ConverterSpec) or not (isinstance(spec.engine, Engine) or spec.kind in ENGINES):
+        raise unusable(declared, f"read options of {role}s and returned no ConverterSpec with an Engine: {spec!r:.100}")
+    return replace(spec, role=role, package=declared.package)
 
 
 def _problem(name: str, role: Role) -> str:
@@ -93,15 +115,15 @@ def _problem(name: str, role: Role) -> str:
     refused = next((why for package, why in _REFUSED.items() if name.startswith(package)), None)
     if refused is not None:
         return refused
-    problem = f"reads no {role}s" if _classes(name) else "is no converter that floe knows"
+    problem = f"reads no {role}s" if CONVERTERS.full_names(name) else "is no converter that floe knows"
     own = [full for full, one in CONVERTERS.own.items() if role in one.roles]
-    return f"{problem}: floe reads {', '.join((*own, *CONVERTERS.added))}{missing_hint()}"
+    return f"{problem}: floe reads {', '.join((*own, *CONVERTERS.added))}{unknown_hint()}"
 
 
-def _read(settings: Settings, role: Role, converter: ConverterClass, name: str) -> ConverterSpec:
+def _read(settings: Settings, role: Role, name: str) -> ConverterSpec:
     prefix = prefix_of(role)
     options = OptionReader(settings.properties.under(prefix), prefix, connection=settings.text(CONNECTION))
-    spec = converter.read(options, role)
+    spec = spec_of(name, role, options)
     options.ignore((_TYPE,), "the prefix of the option says what is converted")
     misspelt = options.misspelt()
     settings.problems.extend(options.problems)
@@ -117,9 +139,3 @@ def _read(settings: Settings, role: Role, converter: ConverterClass, name: str) 
         if option not in options.used and option not in misspelt
     )
     return spec
-
-
-def _spellings(name: str) -> tuple[str, ...]:
-    """Return how a class may be named: in full, by its simple name, and by that without ``Converter``, as Connect does."""
-    simple = name.rpartition(".")[2]
-    return name, simple, simple.removesuffix(_SUFFIX)

@@ -10,7 +10,7 @@ from floe.config.catalogs.hadoop_keys import HADOOP, hadoop_problems, hadoop_pro
 from floe.config.catalogs.other_names import meant
 from floe.config.catalogs.registry import TYPES, type_named, type_names, type_of_class
 from floe.config.catalogs.stores import STORE_KEYS, store_problems, store_values, store_warnings, warehouse_problems
-from floe.config.extensions import missing_hint
+from floe.config.extensions import unknown_hint
 from floe.config.keys.loaded_code import CATALOG as CODE
 from floe.config.keys.name_set import NameSet
 from floe.config.keys.reader import Settings
@@ -47,13 +47,15 @@ class CatalogSpec:
     def for_pyiceberg(self) -> dict[str, str]:
         """Return the properties as PyIceberg's catalog takes them; references have to be resolved."""
         kind = TYPES.get(self.type)
-        made = store_values(self.properties, by_pyicebergs_names(self.properties, _table(kind)))
-        return kind.to_pyiceberg(made) if kind else made
+        with TYPES.guard(self.type):
+            made = store_values(self.properties, by_pyicebergs_names(self.properties, _table(kind)))
+            return kind.to_pyiceberg(made) if kind else made
 
     def for_spark(self) -> dict[str, str]:
         """Return the properties as Iceberg's Spark catalog takes them; references have to be resolved."""
         kind = TYPES.get(self.type)
-        return kind.to_spark(self.properties) if kind else dict(self.properties)
+        with TYPES.guard(self.type):
+            return kind.to_spark(self.properties) if kind else dict(self.properties)
 
 
 def read_catalog(settings: Settings, tables: Sequence[str]) -> CatalogSpec:
@@ -64,10 +66,10 @@ def read_catalog(settings: Settings, tables: Sequence[str]) -> CatalogSpec:
     if not given:
         return CatalogSpec("", name, Properties())  # the cross-key rules give the sink's own message
     kind = _read_type(settings, given)
-    table = _table(kind)
-    rows = table.rows_of(given)
-    settings.problems += _problems(given, kind, rows)
-    settings.problems += _name_problems(kind, tables)
+    with TYPES.guard("" if kind is None else kind.name):
+        rows = _table(kind).rows_of(given)
+        settings.problems += map(str, _problems(given, kind, rows))
+        settings.problems += _name_problems(kind, tables)
     settings.warnings += [
         f"{PREFIX}{key} has no effect: {row.note}" for key, row in rows.items() if row.status is KeyStatus.NO_EFFECT
     ]
@@ -104,13 +106,14 @@ def _read_hadoop(settings: Settings) -> dict[str, str]:
 
 def _table(kind: CatalogType | None) -> KeyTable:
     """Return the keys of a type: its own count before those of every catalog."""
+    if kind is not None and kind.name not in TYPES.own:
+        return KeyTable((*kind.keys, *STORE_KEYS))
     return _table_of("" if kind is None else kind.name)
 
 
 @cache
 def _table_of(name: str) -> KeyTable:
-    kind = type_named(name)
-    return KeyTable((*(kind.keys if kind else ()), *STORE_KEYS))
+    return KeyTable((*(TYPES.own[name].keys if name else ()), *STORE_KEYS))
 
 
 def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[str, CatalogKey]) -> Iterator[str]:
@@ -190,8 +193,8 @@ def _read_type(settings: Settings, given: Mapping[str, str]) -> CatalogType | No
     """Return the type that ``type`` or ``catalog-impl`` names; None, with a problem, for one that is not supported."""
     if _CATALOG_CLASS in given:
         settings.problems.append(
-            f"{PREFIX}{_CATALOG_CLASS} is not supported: catalogs of your own classes are not built. Set {TYPE} to "
-            f"{type_names()}"
+            f"{PREFIX}{_CATALOG_CLASS} is not supported: a catalog of your own is a type that an extension adds. Set {TYPE} "
+            f"to {type_names()}{unknown_hint()}"
         )
         if "type" not in given and "catalog-impl" not in given:
             return None
@@ -207,7 +210,7 @@ def _read_type(settings: Settings, given: Mapping[str, str]) -> CatalogType | No
     name = settings.text(TYPE).strip().lower()
     kind = type_named(name)
     if kind is None:
-        settings.problems.append(f"{TYPE} {name[:100]!r} is not supported: set {type_names()}{missing_hint()}")
+        settings.problems.append(f"{TYPE} {name[:100]!r} is not supported: set {type_names()}{unknown_hint()}")
     return kind
 
 
@@ -218,9 +221,9 @@ def _no_class(name: str) -> str:
             f"https://s3tables.REGION.amazonaws.com/iceberg, {PREFIX}rest.sigv4-enabled to true and "
             f"{PREFIX}rest.signing-name to s3tables"
         )
-    own = "catalogs of your own classes are not built"
+    own = "a catalog of your own is a type that an extension adds"
     why = "floe has no catalog in the place of this class" if name.startswith(_ICEBERGS) else own
-    return f"{why}. Remove it and set {TYPE} to {type_names()}{missing_hint()}"
+    return f"{why}. Remove it and set {TYPE} to {type_names()}{unknown_hint()}"
 
 
 def _type_of_class(settings: Settings, given: Mapping[str, str]) -> CatalogType | None:

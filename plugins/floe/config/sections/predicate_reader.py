@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from floe.config.extensions import missing_hint
+from floe.config.extensions import unknown_hint
 from floe.config.keys.reader import Settings
 from floe.config.keys.spelling import spelled_as
 from floe.config.keys.values import InvalidValue, parse_boolean
@@ -44,7 +44,7 @@ def _read(settings: Settings, alias: str) -> PredicateSpec | None:
         by_simple_name = {full.rpartition(".")[2]: full for full in PREDICATES}
         meant = spelled_as(name.rpartition(".")[2], tuple(by_simple_name)) if name else None
         hint = f"did you mean {by_simple_name[meant]}?" if meant else "set one"
-        settings.problems.append(f"{prefix}{_TYPE} {what}: it has {', '.join(PREDICATES)}; {hint}{missing_hint()}")
+        settings.problems.append(f"{prefix}{_TYPE} {what}: it has {', '.join(PREDICATES)}; {hint}{unknown_hint()}")
         return None
     found = PREDICATES[names[0]]
     settings.problems.extend(
@@ -54,8 +54,9 @@ def _read(settings: Settings, alias: str) -> PredicateSpec | None:
         if key not in found.keys
     )
     keys = Properties({key: value for key, value in given.items() if key in found.keys})
-    found.check(settings.problems, prefix, keys)
-    return PredicateSpec(alias, found.name, found.engine, keys)
+    with PREDICATES.guard(names[0]):
+        found.check(settings.problems, prefix, keys)
+    return PredicateSpec(alias, found.name, found.engine, keys, PREDICATES.package(names[0]))
 
 
 def predicate_of(

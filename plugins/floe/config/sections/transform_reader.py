@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from floe.config.extensions import missing_hint
+from floe.config.extensions import unknown_hint, unusable
 from floe.config.keys.reader import Settings
 from floe.config.keys.spelling import spelled_as
 from floe.config.properties import Properties
 from floe.config.sections.predicate_reader import NEGATE, PREDICATE, predicate_of, read_predicates
 from floe.config.sections.transforms import PredicateSpec, TransformSpec
 from floe.config.transforms.allowed_modules import NO_MODULES, AllowedModules
-from floe.config.transforms.options import SIDES, TransformClass
+from floe.config.transforms.options import SIDES, TransformClass, TransformEngine, TransformOptions
 from floe.config.transforms.other_names import CLASSES, key_meant
 from floe.config.transforms.python_class import PREFIX, read_python_class
 from floe.config.transforms.registry import TRANSFORMS
@@ -112,10 +112,29 @@ def _read_transform(
         settings.problems.append(f"{prefix}{_TYPE} {keys[_TYPE][:_SHOWN_CHARACTERS]!r} {problem}")
         return None
     found = TRANSFORMS[classes[0]]
-    settings.problems.extend(_key_problems(prefix, found, keys))
-    options = found.read(settings.problems, prefix, keys)
+    with TRANSFORMS.guard(classes[0]):
+        settings.problems.extend(_key_problems(prefix, found, keys))
+    options = _options(settings.problems, prefix, classes[0], keys)
     predicate, negate = predicate_of(settings, prefix, keys, predicates)
-    return None if options is None else TransformSpec(name, found.name, options, predicate, negate)
+    package = TRANSFORMS.package(classes[0])
+    return None if options is None else TransformSpec(name, found.name, options, predicate, negate, package)
+
+
+def _options(problems: list[str], prefix: str, name: str, keys: Properties) -> TransformOptions | None:
+    """Have the class of a full name read its settings. Raises ExtensionUnusable."""
+    found, before = TRANSFORMS[name], len(problems)
+    with TRANSFORMS.guard(name):
+        options = found.read(problems, prefix, keys)
+    declared = TRANSFORMS.declared(name)
+    if declared is None or (options is None and len(problems) > before):
+        return options
+    if not isinstance(options, TransformOptions) or not isinstance(getattr(options, "engine", None), TransformEngine):
+        raise unusable(
+            declared, f"read its keys and returned no TransformOptions with an engine, and no problem: {options!r:.100}"
+        )
+    with TRANSFORMS.guard(name):
+        options.check()
+    return options
 
 
 def _classes(name: str) -> list[str]:
@@ -142,7 +161,7 @@ def _type_problem(name: str, classes: Sequence[str]) -> str:
         hint = f"did you mean {found}?"
     else:
         hint = f"remove it, or transform upstream, or write it in Python as {PREFIX}package.module.Class"
-    return f"is no transform that floe has: {hint}{missing_hint()}"
+    return f"is no transform that floe has: {hint}{unknown_hint()}"
 
 
 def _class_spelled_as(simple_name: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from floe.config.engine import Engine
@@ -16,19 +16,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PredicateSpec:
-    """A condition on records. ``type``: the Java class, ``engine``: the code; ``options``: its keys."""
+    """A condition on records. ``type``: the Java class, ``engine``: the code; ``options``: its keys.
+
+    ``package``: of the extension that declares it, if one does.
+    """
 
     alias: str
     type: str
     engine: Engine
     options: Properties = Properties()  # noqa: RUF009 - immutable
+    package: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
 class TransformSpec:
     """One transform of a chain: picklable.
 
-    ``type``: the Java class, or ``python:`` with that of Python. ``negate``: apply it if the condition fails.
+    ``type``: the Java class, or ``python:`` with that of Python. ``negate``: apply it if the condition fails. ``package``:
+    of the extension that declares it, if one does.
     """
 
     alias: str
@@ -36,6 +41,7 @@ class TransformSpec:
     options: TransformOptions
     predicate: PredicateSpec | None = None
     negate: bool = False
+    package: str = field(default="", compare=False)
 
     @property
     def is_columnar(self) -> bool:

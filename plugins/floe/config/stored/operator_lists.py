@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Any, Final
 
 from floe.config.catalogs.registry import TYPES
+from floe.config.converters.registry import CONVERTERS
 from floe.config.exceptions import MAX_SHOWN_PROBLEMS
+from floe.config.extensions import Registry
 from floe.config.kafka.jaas import JaasUnusable, read_entry
 from floe.config.keys.lookup import names_code
 from floe.config.keys.values import parse_list
@@ -24,6 +26,8 @@ from floe.config.secrets.logins import ADDRESS
 from floe.config.sections.callbacks import KEYS as CALLBACKS
 from floe.config.stored.host_list import VARIABLE as HOSTS
 from floe.config.stored.host_list import HostList
+from floe.config.transforms.predicates import PREDICATES
+from floe.config.transforms.registry import TRANSFORMS
 
 SWITCH: Final = "FLOE_REST_CONNECTORS"
 CONNECTIONS: Final = "FLOE_REST_CONNECTIONS"
@@ -79,7 +83,15 @@ _AMBIENT: Final = (
 
 _GOOGLES_HOST: Final = "gcs.service.host"
 _AZURES_HOSTS: Final = ("adls.blob-storage-authority", "adls.dfs-storage-authority")
-_EXTENSION: Final = "catalog-type"
+_EXTENSION: Final = "extension"
+_NAMING: Final[tuple[tuple[re.Pattern[str], Registry[Any]], ...]] = (
+    (re.compile(r"(key|value|header)\.converter"), CONVERTERS),
+    (re.compile(r"transforms\..+\.type", re.DOTALL), TRANSFORMS),
+    (re.compile(r"predicates\..+\.type", re.DOTALL), PREDICATES),
+    (re.compile(r"iceberg\.catalog\.(type|catalog-impl)"), TYPES),
+)
+"""Keys whose values may be names of extensions."""
+
 _POSTGRESQL: Final = ("postgresql", "jdbc:postgresql")
 _ENTRA: Final = ("adls.client-id", "adls.client-secret", "adls.tenant-id")
 """The login that counts for each account at Azure: a key or a SAS token is for one, and tables may be at another."""
@@ -124,7 +136,7 @@ class OperatorLists:
             if (why := self.problem(name, key, value, is_logical=logical)) is not None:
                 shown = "" if is_secret(key, value) else f" {value[:_SHOWN]!r}"
                 found.append(f"{key[:_SHOWN]}{shown}: {why}")
-        return [*found, *self._default_hosts(config), *self._ambient_logins(config), *self._added_types(config)]
+        return [*found, *self._default_hosts(config), *self._ambient_logins(config), *self._extensions(config)]
 
     def problem(self, name: str, key: str, value: str, *, is_logical: bool = False) -> str | None:
         """Return why a key of the connector ``name`` may not have a value; None if it may.
@@ -191,16 +203,20 @@ class OperatorLists:
         if any(fnmatchcase(f"{kind}:{name}", pattern) for pattern in listed):
             return None
         shown = f"{kind}:{name[:_SHOWN]}"
-        what = "catalog type of an extension" if kind == _EXTENSION else "identity"
+        what = "extension" if kind == _EXTENSION else "identity"
         return f"the {what} '{shown}' is not in {CONNECTIONS} of Airflow's environment: ask its operator"
 
-    def _added_types(self, config: Mapping[str, str]) -> Iterator[str]:
-        """Yield the catalog types of extensions that are not listed: which of their keys are addresses is not known here."""
-        for key in ("type", "catalog-impl"):
-            name = config.get(f"{_CATALOG}.{key}", "").strip()
-            for one in TYPES.added:
-                if one.lower() == name.lower() and (why := self._identity_problem(_EXTENSION, one)):
-                    yield f"{_CATALOG}.{key}: {why}"
+    def _extensions(self, config: Mapping[str, str]) -> Iterator[str]:
+        """Yield the extensions that are not listed: which of their keys are addresses is not known here."""
+        for key, value in config.items():
+            registry = next((one for pattern, one in _NAMING if pattern.fullmatch(key)), None)
+            if registry is None or not registry.added:
+                continue
+            text = value.strip()
+            names = dict.fromkeys((*registry.full_names(text), *registry.full_names(text.lower())))
+            for declared in filter(None, map(registry.declared, names)):
+                if why := self._identity_problem(_EXTENSION, declared.distribution):
+                    yield f"{key[:_SHOWN]} {text[:_SHOWN]!r}: {why}"
 
     def _ambient_logins(self, config: Mapping[str, str]) -> Iterator[str]:
         """Yield the workers' identities that clients of stores and databases take where a connector has no login.

@@ -1,5 +1,6 @@
 """The properties that every kind of transform declares about itself."""
 
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final, Literal
@@ -116,6 +117,12 @@ class TransformOptions:
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON, for the route hash."""
         return asdict(self)
+
+    def check(self) -> None:
+        """Ask for all that a connector asks of its transforms later, for those of extensions. Raises what that raises."""
+        _ = self.is_columnar, self.reads_keys, self.renames_topic, self.writes_changes, self.makes_fields
+        _ = tuple(map(str, (*self.columns, *self.doubts))), self.source_columns, self.changes_routing("none", "")
+        json.dumps(self.to_json())
 
 
 @dataclass(frozen=True)

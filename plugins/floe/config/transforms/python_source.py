@@ -109,7 +109,7 @@ def _lineage(module: str) -> Iterator[ModuleSpec]:
     path: list[str] | None = None
     for count in range(1, len(parts) + 1):
         name = ".".join(parts[:count])
-        spec = PathFinder.find_spec(name, path)
+        spec = PathFinder.find_spec(name, path) or (_of_other_finders(name) if path is None else None)
         if spec is None:
             problem = f"no module {name!r} is on the path of this Python: {_hint()}"
             raise SourceProblem(problem)
@@ -119,6 +119,12 @@ def _lineage(module: str) -> Iterator[ModuleSpec]:
                 problem = f"{name!r} is a module and no package: {module!r} cannot be in it"
                 raise SourceProblem(problem)
             path = list(spec.submodule_search_locations)
+
+
+def _of_other_finders(name: str) -> ModuleSpec | None:
+    """Look a package at the top up as an editable installation has it; nothing is imported."""
+    finders = [finder for finder in sys.meta_path if finder is not PathFinder and hasattr(finder, "find_spec")]
+    return next((spec for finder in finders if (spec := finder.find_spec(name, None)) is not None), None)
 
 
 def _below(locations: Sequence[str], package: str) -> Iterator[ModuleSpec]:

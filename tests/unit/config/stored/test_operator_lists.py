@@ -356,12 +356,22 @@ def test_nothing_is_allowed_without_the_switch() -> None:
     assert OperatorLists.of({}).problem("one", "iceberg.catalog.uri", "http://catalog.example:8181") is not None
 
 
-@pytest.mark.parametrize("written", ["in-memory", " In-Memory "])
-def test_catalog_type_of_an_extension_is_listed_by_itself(listed_example: Path, written: str) -> None:
-    keys = {"iceberg.catalog.type": written, "iceberg.catalog.host": "evil.example"}
-    said = "iceberg.catalog.type: the catalog type of an extension 'catalog-type:in-memory' is not in FLOE_REST_CONNECTIONS"
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("iceberg.catalog.type", " Example-Folder "),
+        ("value.converter", "LineConverter"),
+        ("key.converter", "Line"),
+        ("transforms.a.b.type", "example.Steer"),
+        ("predicates.p.type", "HasField"),
+    ],
+)
+def test_extension_is_listed_by_its_distribution(listed_example: Path, key: str, value: str) -> None:
+    keys = {key: value, "value.converter.peer": "evil.example"}
+    said = f"{key} {value.strip()!r}: the extension 'extension:floe-example' is not in FLOE_REST_CONNECTIONS"
     assert any(one.startswith(said) for one in LISTS.problems("one", keys))
-    for listed, is_allowed in (("*", False), ("catalog-type:sql", False), ("catalog-type:in-memory", True)):
+    for listed, is_allowed in (("*", False), ("extension:other", False), ("extension:floe-*", True)):
         lists = OperatorLists.of({**ENVIRON, "FLOE_REST_CONNECTIONS": listed})
-        assert (not any("catalog-type" in one for one in lists.problems("one", keys))) is is_allowed
-    assert not any("catalog-type" in one for one in LISTS.problems("one", {"iceberg.catalog.type": "sql"}))
+        assert (not any("extension:" in one for one in lists.problems("one", keys))) is is_allowed
+    own = {"iceberg.catalog.type": "sql", "value.converter": "JsonConverter", "transforms.x.type": "Cast$Value"}
+    assert not any("extension:" in one for one in LISTS.problems("one", own))
