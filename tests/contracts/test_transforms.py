@@ -14,6 +14,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
 from floe.config.keys.reader import Settings
+from floe.config.properties import Properties
 from floe.config.sections.routing import Routing
 from floe.config.sections.transform_reader import read_transforms
 from floe.config.sections.transforms import TransformSpec, routing_steps, source_columns
@@ -95,6 +96,14 @@ PLAIN: list[Any] = [{"id": i, "to": f"t{i % 3}", "do": ["rename", "go", None][i 
 def test_transform_every_registered_kind_has_a_case() -> None:
     shown = {type(case.spec.options) for case in ALL.values()}
     assert set(all_settings()) <= shown
+
+
+def test_transform_every_class_reads_no_keys_at_all() -> None:
+    """What is missing is a problem, or has a default."""
+    for name in config.TRANSFORMS:
+        problems: list[str] = []
+        found = config.TRANSFORMS[name].read(problems, "transforms.x.", Properties())
+        assert found is not None or problems, name
 
 
 def test_transform_every_class_has_a_case() -> None:

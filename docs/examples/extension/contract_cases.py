@@ -30,6 +30,7 @@ def _line(record: dict[str, str]) -> bytes:
     return " ".join(f"{name}={value}" for name, value in record.items()).encode()
 
 
+# the bytes of a record of texts, and values that have to be rejected with Malformed
 CONVERTERS = {
     "example.LineConverter": ConverterCase(read_converter(LINES), _line, (b"no pair", b"\xff", b"x", b"a=1 a=2"))
 }
@@ -37,6 +38,7 @@ CONVERTERS = {
 _SAYS_DO = read_condition(HAS_FIELD, name="do")
 _STEERED = {"bad": ({"do": "refuse"},), "dropped": ({"do": "drop"},)}
 
+# `plain`: values that it takes, without it any objects; `bad`: those that it refuses; `dropped`: those that it leaves out
 TRANSFORMS = {
     "example.Steer": TransformCase(read_transform(STEER), **_STEERED),
     "example.Steer, on a condition": TransformCase(read_transform(STEER, predicate=_SAYS_DO), **_STEERED),

@@ -3,11 +3,12 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from floe.config.connector_files import ConnectorFile, load_connectors, make_names_unique, read_file
-from floe.config.exceptions import ConfigError
+from floe.config.exceptions import ConfigError, ExtensionUnusable
 from floe.config.report import counted, readable, report, rows_of, warnings_of, worker_report
 from floe.config.secrets.mask import clip, short_in_environment, short_secret
 from floe.config.worker.worker_file import worker_file
@@ -18,7 +19,17 @@ _MAX_PROBLEM = 2000
 
 def read_connectors(paths: Sequence[Path]) -> list[ConnectorFile]:
     """Read connector files, and those of folders. Raises ConfigError for a folder that cannot be read."""
-    return make_names_unique([file for path in paths for file in _files_at(path)])
+    return make_names_unique([_with_code(file) for path in paths for file in _files_at(path)])
+
+
+def _with_code(file: ConnectorFile) -> ConnectorFile:
+    """Return a file with an error where the code of its extensions cannot go to Spark's workers."""
+    try:
+        if file.connector is not None:
+            file.connector.extension_sources()
+    except ExtensionUnusable as error:
+        return replace(file, connector=None, error=error.located(file.path))
+    return file
 
 
 def check(paths: Sequence[Path], *, is_strict: bool) -> int:

@@ -16,6 +16,12 @@ class Engine:
         """The module."""
         return self.path.partition(":")[0]
 
+    @property
+    def is_path(self) -> bool:
+        """Whether it is written as the class says."""
+        module, _, name = self.path.partition(":") if isinstance(self.path, str) else ("", "", "")
+        return name.isidentifier() and all(part.isidentifier() for part in module.split("."))
+
     def load(self) -> Any:
         """Import the module and return what has the name. Raises ImportError, and AttributeError for no such name."""
         return getattr(import_module(self.module), self.path.partition(":")[2])

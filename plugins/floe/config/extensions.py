@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
+from floe.config.engine import Engine
 from floe.config.exceptions import ConfigError, ExtensionUnusable
 from floe.config.keys.values import parse_list
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 VARIABLE: Final = "FLOE_EXTENSIONS"
 
-_GROUPS: Final = "floe."
+GROUPS: Final = ("floe.converters", "floe.transforms", "floe.predicates", "floe.catalogs", "floe.maintenance_jobs")
+
+_PREFIX: Final = "floe."
 _SHOWN_CHARACTERS: Final = 200
 _SEPARATORS: Final = re.compile(r"[-_.]+")
 
@@ -75,16 +78,20 @@ class Registry(Mapping[str, T], Generic[T]):
         self._spell = spell
 
     def __getitem__(self, name: str) -> T:
+        if name in self.own:
+            return self.own[name]
         declared = self._declared(name)
-        if declared and (name in self.own or len(declared) > 1):
+        if not declared:
+            raise KeyError(name)
+        if len(declared) > 1:
             others = " and ".join(one.distribution for one in declared)
-            who = f"{others} declares it, and floe has it" if name in self.own else f"{others} declare it"
             message = (
-                f"{name!r} of {self.group} is there more than once: {who}. Take a distribution off {VARIABLE} of Airflow's "
-                "environment"
+                f"{name!r} of {self.group} is there more than once: {others} declare it. Take a distribution off {VARIABLE} "
+                "of Airflow's environment"
             )
             raise ExtensionUnusable(message)
-        return self._loaded(declared[0]) if declared else self.own[name]
+        with self.guard(name):
+            return self._loaded(declared[0])
 
     def __iter__(self) -> Iterator[str]:
         yield from self.own
@@ -100,6 +107,13 @@ class Registry(Mapping[str, T], Generic[T]):
     def added(self) -> Collection[str]:
         """The names that only distributions of others declare."""
         return [name for name in _declared(_listed(), self.group) if name not in self.own]
+
+    @property
+    def shadowed(self) -> Iterator[Declared]:
+        """What distributions declare by a name that floe has itself: floe's own counts."""
+        names = {*self.own, *(other for name in self.own for other in self._spell(name))}
+        for name in names:
+            yield from self._declared(name)
 
     def full_names(self, name: str) -> list[str]:
         """Return the names that a text means, by any spelling. What floe has itself comes first: then no other is meant."""
@@ -127,7 +141,7 @@ class Registry(Mapping[str, T], Generic[T]):
         """Turn what the declaration of a name raises into ExtensionUnusable; what floe's own raises is an error of floe."""
         try:
             yield
-        except (ConfigError, KeyboardInterrupt, GeneratorExit):
+        except (ExtensionUnusable, KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:
             if (declared := self.declared(name)) is None:
@@ -141,6 +155,11 @@ class Registry(Mapping[str, T], Generic[T]):
         made: Any = _load(declared)
         if isinstance(made, type) or not isinstance(made, self._kind):
             raise unusable(declared, f"is a {type(made).__name__} and no {self._kind.__name__}")
+        if not isinstance(getattr(made, "keys", ()), tuple):
+            raise unusable(declared, "has keys that are no tuple")
+        for part in ("engine", "provider"):
+            if hasattr(made, part) and not (isinstance(getattr(made, part), Engine) and getattr(made, part).is_path):
+                raise unusable(declared, f"has a {part} that is no Engine of package.module:name")
         names = _names_of(made)
         if names is not None and declared.point.name not in names:
             shown = ", ".join(names)[:_SHOWN_CHARACTERS] or repr(made.name)[:_SHOWN_CHARACTERS]
@@ -157,10 +176,33 @@ def unusable(declared: Declared, problem: str) -> ExtensionUnusable:
     )
 
 
+@contextmanager
+def reading_extensions() -> Iterator[None]:
+    """Turn whatever is raised while a connector is read into ExtensionUnusable, if there are extensions.
+
+    One that misbehaves where nobody expects it takes its own connector away, and not the DAGs of all.
+    """
+    try:
+        yield
+    except (ConfigError, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        if not _listed():
+            raise
+        listed = ", ".join(map(repr, _listed()))[:_SHOWN_CHARACTERS]
+        message = (
+            f"the connector cannot be read: {_text_of(error)}. Nothing was read or written. An extension that it names "
+            f"returned something odd: one of {listed}. If it names none, report it as an error of floe"
+        )
+        raise ExtensionUnusable(message) from error
+
+
 def absent() -> dict[str, str]:
-    """Return the listed distributions that add nothing here, and why."""
+    """Return the listed distributions that add nothing here, or not all, and why."""
     found = {name: _distribution(name) for name in _listed()}
-    return {name: one.problem or "declares nothing for floe" for name, one in found.items() if not one.points}
+    return {
+        name: one.problem or "declares nothing for floe" for name, one in found.items() if one.problem or not one.points
+    }
 
 
 def unknown_hint() -> str:
@@ -194,20 +236,19 @@ def _distribution(name: str) -> _Distribution:
 
     try:
         found = metadata.distribution(name)
-        points = tuple(one for one in found.entry_points if one.group.startswith(_GROUPS))
-    except (metadata.PackageNotFoundError, ValueError):
+        points = tuple(one for one in found.entry_points if one.group.startswith(_PREFIX))
+    except metadata.PackageNotFoundError:
         return _Distribution((), "is not installed in this Python")
     except Exception as error:  # noqa: BLE001 - whatever reading its files raises
         return _Distribution((), f"has metadata that cannot be read ({_text_of(error)})")
-    return _Distribution(points)
+    unknown = sorted({one.group for one in points} - set(GROUPS))
+    return _Distribution(points, f"declares for {', '.join(unknown)}, which floe does not ask" if unknown else "")
 
 
 @cache
 def _load(declared: Declared) -> object:
     try:
         return declared.point.load()
-    except (KeyboardInterrupt, GeneratorExit):
-        raise
     except BaseException as error:
         raise unusable(declared, f"cannot be loaded: {_text_of(error)}") from error
 
@@ -215,7 +256,7 @@ def _load(declared: Declared) -> object:
 def _text_of(error: BaseException) -> str:
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - of a class of others
+    except BaseException:  # noqa: BLE001 - of a class of others
         text = ""
     return f"{type(error).__name__}: {text}"[:_SHOWN_CHARACTERS].rstrip(": ")
 

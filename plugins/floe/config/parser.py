@@ -8,6 +8,7 @@ from floe.config.converters.plain import NO_FIELDS, has_no_fields
 from floe.config.converters.registry import read_converter
 from floe.config.document import given_twice, unwrap
 from floe.config.exceptions import ConfigError
+from floe.config.extensions import reading_extensions
 from floe.config.keys.reader import Settings
 from floe.config.limits import check_count, check_limits
 from floe.config.names import connector_name_problem, topic_problem
@@ -59,8 +60,15 @@ def parse_connector(
     the DAG. Modules of transforms in Python and of callbacks are allowed by ``operator``; without one, by this process's
     environment. Those of callbacks count for a file only: a run calls none.
 
-    :raises ConfigError: with all problems found.
+    :raises ConfigError: with all problems found; ExtensionUnusable where an extension keeps the connector from being read.
     """
+    with reading_extensions():
+        return _parsed(document, default_name, narrowed=narrowed, operator=operator)
+
+
+def _parsed(
+    document: Mapping[str, object], default_name: str | None, *, narrowed: bool, operator: OperatorSettings
+) -> Connector:
     items, problems = unwrap(document)
     if problems and not items:
         raise ConfigError(*problems)

@@ -8,6 +8,10 @@ from types import MappingProxyType
 from typing import Final
 
 from floe.config import extensions
+from floe.config.catalogs.registry import TYPES
+from floe.config.converters.registry import CONVERTERS
+from floe.config.transforms.predicates import PREDICATES
+from floe.config.transforms.registry import TRANSFORMS
 from floe.doctor.case import Case
 from floe.doctor.finding import About, Finding
 
@@ -73,6 +77,9 @@ def find_packages(_: Case, about: About) -> Iterator[Finding]:
         yield about.warning(f"other versions are installed: {', '.join(other)}", remedy)
     elif not missing:
         yield about.ok(f"{len(PINNED)} packages are of the versions that floe was tested with")
+    for registry in (CONVERTERS, TRANSFORMS, PREDICATES, TYPES):
+        for declared in registry.shadowed:
+            yield about.warning(f"{declared} is never used: floe has that name itself", "give it another name")
     for name, why in extensions.absent().items():
         yield about.problem(
             f"{extensions.VARIABLE} lists {name!r}, which {why}",

@@ -16,6 +16,7 @@ import pytest
 
 from floe.config import ConfigError, Connector, parse_connector
 from floe.config.catalogs.registry import TYPES
+from floe.config.check import read_connectors
 from floe.config.connector_files import load_connectors
 from floe.config.converters.registry import CONVERTERS
 from floe.config.exceptions import ExtensionUnusable
@@ -167,14 +168,16 @@ def test_declaration_that_cannot_be_loaded_is_refused_until_it_is_corrected(
     assert connector(**LINE).value_converter.kind == "acme"
 
 
-def test_name_that_floe_has_itself_is_refused_until_it_is_unlisted(
-    install: Install, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = MINIMAL["value.converter"]
-    install(entry=f"{own} = {{module}}:LINES")
-    assert f"'{own}' of floe.converters is there more than once: acme declares it, and floe has it" in problem()
-    list_extensions(monkeypatch)
+def test_name_that_floe_has_itself_means_floes_own(install: Install) -> None:
+    install(entry="org.apache.kafka.connect.json.JsonConverter = {module}:LINES\nJson = {module}:LINES", text="1 / 0")
     assert connector().value_converter.engine is None
+    assert {one.point.name for one in CONVERTERS.shadowed} == {"org.apache.kafka.connect.json.JsonConverter", "Json"}
+
+
+def test_other_name_of_floes_own_catalog_means_floes_own(install: Install) -> None:
+    install(entry="jdbc = {module}:LINES", group="floe.catalogs", text="1 / 0")
+    assert connector(**{"iceberg.catalog.type": "jdbc"}).catalog.type == "sql"
+    assert [one.point.name for one in TYPES.shadowed] == ["jdbc"]
 
 
 def test_name_that_two_distributions_declare_is_refused_until_one_is_unlisted(
@@ -238,6 +241,9 @@ RETURNS = """
         ("None", "returned no ConverterSpec with an Engine: None"),
         ("ConverterSpec('acme')", "returned no ConverterSpec with an Engine: ConverterSpec(kind='acme'"),
         ("ConverterSpec('acme', engine='acme_code:X')", "returned no ConverterSpec with an Engine"),
+        ("ConverterSpec('acme', engine=Engine(':X'))", "returned no ConverterSpec with an Engine"),
+        ("ConverterSpec('acme', engine=Engine('a b:X'))", "returned no ConverterSpec with an Engine"),
+        ("ConverterSpec([])", "returned no ConverterSpec with an Engine"),
         ("exit(3)", "raised SystemExit: 3"),
     ],
 )
@@ -249,6 +255,14 @@ def test_converter_that_cannot_read_its_options_is_a_problem_of_its_connectors(
         connector(**LINE)
     assert said in str(found.value) and "Nothing was read or written" in str(found.value)
     assert connector().name == MINIMAL["name"]
+
+
+def test_check_looks_for_the_code_that_goes_to_workers(install: Install, tmp_path: Path) -> None:
+    install(text=DECLARATION.replace("acme_code:X", "acme_nowhere:X"))
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps({key: value for key, value in {**MINIMAL, **LINE}.items() if value is not None}))
+    (found,) = read_connectors([file])
+    assert isinstance(found.error, ExtensionUnusable) and "no module 'acme_nowhere'" in str(found.error)
 
 
 def test_file_with_a_faulty_extension_leaves_the_other_files_alone(install: Install, tmp_path: Path) -> None:
@@ -292,7 +306,7 @@ TRANSFORM = """
         ({"read": "raise OSError('gone')"}, "raised OSError: gone"),
         ({"more": "renames_topic = property(lambda self: 1 / 0)"}, "raised ZeroDivisionError"),
         ({"more": "to_json = lambda self: {1j}"}, "raised TypeError"),
-        ({"keys": "None"}, "raised TypeError"),
+        ({"keys": "None"}, "has keys that are no tuple"),
         ({"name": "5"}, "is named 5: it has to be declared by that name"),
         ({"name": "['acme.T']"}, "is named ['acme.T']: it has to be"),
     ],
@@ -330,11 +344,41 @@ def test_metadata_that_cannot_be_read_harm_no_other_connector(
 def test_distribution_is_named_as_it_is_listed(
     install: Install, tmp_path: Path, metadata: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(entry=f"{MINIMAL['value.converter']} = {{module}}:LINES")
+    install(text="1 / 0")
     file = tmp_path / "acme-1.0.dist-info" / "METADATA"
     file.unlink() if metadata is None else file.write_bytes(metadata)
     list_extensions(monkeypatch, "acme")
-    assert "acme declares it, and floe has it" in problem()
+    assert "acme:LINES of acme, cannot be loaded: ZeroDivisionError" in problem(**LINE)
+
+
+def test_group_that_floe_does_not_ask_is_named(install: Install) -> None:
+    install(group="floe.converter")
+    assert absent() == {"acme": "declares for floe.converter, which floe does not ask"}
+    assert "'acme' declares for floe.converter" in problem(**LINE)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "problems.append(ValueError('x'))",
+        "problems.append(5)",
+        "problems.clear() or problems.append([])",
+        "return type('Late', (Options,), {'reads_keys': property(lambda self: next(calls))})()",
+    ],
+)
+def test_odd_things_that_show_late_are_a_problem_of_the_connector(install: Install, read: str) -> None:
+    text = {"more": "x: int = 1", "read": f"calls = iter([False]); {read}", "name": "'acme.T'", "keys": "()"}
+    install(entry="acme.T = {module}:LINES", group="floe.transforms", text=TRANSFORM.format(**text))
+    with pytest.raises(ConfigError):
+        connector(**{"transforms": "t", "transforms.t.type": "acme.T"})
+    assert connector().name == MINIMAL["name"]
+
+
+def test_catalog_whose_class_stands_for_its_name_is_not_imported(install: Install) -> None:
+    install(entry="com.acme.Catalog = {module}:LINES", group="floe.catalogs", text="1 / 0")
+    said = problem(**{"iceberg.catalog": "com.acme.Catalog", "iceberg.catalog.type": None, "iceberg.catalog.uri": "x"})
+    assert "iceberg.catalog.type is not given" in said
+    assert "acme" not in sys.modules
 
 
 @pytest.mark.parametrize("entry", ["JsonConverter", "Json", "org.acme.JsonConverter"])
@@ -371,10 +415,10 @@ def test_catalog_type_that_is_declared_by_a_class_only_is_refused(install: Insta
     assert "is named 'InMem': it has to be declared by that name too" in problem(**by_class)
 
 
-@pytest.mark.parametrize("more", ["problems=lambda given: 1 / 0", "keys=(5,)", "name_problem=None"])
+@pytest.mark.parametrize("more", ["problems=lambda given: 1 / 0", "keys=(5,)", "name_problem=None", "keys=None"])
 def test_catalog_type_that_raises_is_refused(install: Install, more: str) -> None:
     install(entry="InMem = {module}:LINES", group="floe.catalogs", text=CATALOG.format(more))
-    with pytest.raises(ExtensionUnusable, match=r"'InMem' of floe\.catalogs, acme:LINES of acme, raised"):
+    with pytest.raises(ExtensionUnusable, match=r"'InMem' of floe\.catalogs, acme:LINES of acme, (raised|has keys)"):
         connector(**{"iceberg.catalog.type": "inmem"})
 
 
@@ -430,9 +474,7 @@ def test_example_goes_to_workers_as_sources() -> None:
     assert connector().own_files() == {}
 
 
-@pytest.mark.parametrize(
-    "engine", ["_json:X", "json.decoder:X", ":X", ".acme:X", "acme.nope:X", "acme_nowhere:X", "a b:X"]
-)
+@pytest.mark.parametrize("engine", ["_json:X", "json.decoder:X", "acme.nope:X", "acme_nowhere:X"])
 def test_code_that_cannot_go_to_workers_is_refused(install: Install, engine: str) -> None:
     install(text=DECLARATION.replace("acme_code:X", engine))
     with pytest.raises(ExtensionUnusable, match=r"of an extension cannot go to Spark's workers: .*Nothing was written"):

@@ -29,7 +29,7 @@ def _read(problems: list[str], prefix: str, keys: Properties) -> LowerCase | Non
     options = OptionReader(keys, prefix)
     names = names_of(options, _FIELDS)
     if not names or not all(names):
-        options.refuse_value(_FIELDS, "has no name, or an empty one: set the names of fields, with commas between")
+        options.refuse(_FIELDS, "has no name, or an empty one: set the names of fields, with commas between")
     problems += options.problems
     return None if options.problems else LowerCase(tuple(dict.fromkeys(names)))
 

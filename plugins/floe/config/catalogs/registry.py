@@ -11,12 +11,14 @@ from floe.config.catalogs.rest import REST
 from floe.config.catalogs.sql import SQL
 from floe.config.extensions import Registry, unusable
 
-TYPES: Final = Registry(
-    "floe.catalogs",
-    CatalogType,
-    {kind.name: kind for kind in (SQL, REST, HIVE, GLUE, NESSIE, HADOOP)},
-    spell=lambda name: (name.lower(),),
-)
+_OWN: Final = {kind.name: kind for kind in (SQL, REST, HIVE, GLUE, NESSIE, HADOOP)}
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    return (name.lower(), *(_OWN[name].aliases if name in _OWN else ()))
+
+
+TYPES: Final = Registry("floe.catalogs", CatalogType, _OWN, _spellings)
 """By name, which is PyIceberg's where PyIceberg has the catalog. Others may also be declared by a class of Java's."""
 
 

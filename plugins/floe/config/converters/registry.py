@@ -105,9 +105,13 @@ def spec_of(name: str, role: Role, options: OptionReader) -> ConverterSpec:
     declared = CONVERTERS.declared(full)
     if declared is None:
         return spec
-    if not isinstance(spec, ConverterSpec) or not (isinstance(spec.engine, Engine) or spec.kind in ENGINES):
-        raise unusable(declared, f"read options of {role}s and returned no ConverterSpec with an Engine: {spec!r:.100}")
-    return replace(spec, role=role, package=declared.package)
+    with CONVERTERS.guard(full):
+        is_right = isinstance(spec, ConverterSpec) and isinstance(spec.kind, str)
+        if not is_right or not (spec.engine.is_path if isinstance(spec.engine, Engine) else spec.kind in ENGINES):
+            raise unusable(
+                declared, f"read options of {role}s and returned no ConverterSpec with an Engine: {spec!r:.100}"
+            )
+        return replace(spec, role=role, package=declared.package)
 
 
 def _problem(name: str, role: Role) -> str:

@@ -86,8 +86,9 @@ class OptionReader:
             self.problems.append(why)
 
     def refuse_value(self, key: str, why: str) -> None:
-        """Note a problem of a value that is no secret."""
-        self.problems.append(f"{self.prefix}{key} {self.options[key][:_SHOWN_CHARACTERS]!r}: {why}")
+        """Note a problem of a value that is no secret, or of one that is not given."""
+        given = f" {self.options[key][:_SHOWN_CHARACTERS]!r}" if key in self.options else ""
+        self.problems.append(f"{self.prefix}{key}{given}: {why}")
 
     def misspelt(self) -> dict[str, str]:
         """Return the options that were not read and are spellings of one that has an effect, with that one."""

@@ -201,7 +201,8 @@ def _read_type(settings: Settings, given: Mapping[str, str]) -> CatalogType | No
     if "catalog-impl" in given:
         return _type_of_class(settings, given)
     if not settings.given(TYPE):
-        meant = type_of_class(settings.text("iceberg.catalog"))
+        name = settings.text("iceberg.catalog")
+        meant = next((kind for kind in TYPES.own.values() if name in kind.implementations), None)
         why = f"which means hive to the sink; say it: set {TYPE} to {type_names()}"
         if meant is not None:
             why = f"and iceberg.catalog has a class, where the catalog's name is wanted: set {TYPE} to {meant.name}"

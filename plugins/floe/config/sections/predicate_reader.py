@@ -47,14 +47,14 @@ def _read(settings: Settings, alias: str) -> PredicateSpec | None:
         settings.problems.append(f"{prefix}{_TYPE} {what}: it has {', '.join(PREDICATES)}; {hint}{unknown_hint()}")
         return None
     found = PREDICATES[names[0]]
-    settings.problems.extend(
-        f"unknown key {(prefix + key)[: 2 * _SHOWN_CHARACTERS]!r}: this predicate has "
-        f"{', '.join((_TYPE, *found.keys))} and no other"
-        for key in given
-        if key not in found.keys
-    )
-    keys = Properties({key: value for key, value in given.items() if key in found.keys})
     with PREDICATES.guard(names[0]):
+        settings.problems.extend(
+            f"unknown key {(prefix + key)[: 2 * _SHOWN_CHARACTERS]!r}: this predicate has "
+            f"{', '.join((_TYPE, *found.keys))} and no other"
+            for key in given
+            if key not in found.keys
+        )
+        keys = Properties({key: value for key, value in given.items() if key in found.keys})
         found.check(settings.problems, prefix, keys)
     return PredicateSpec(alias, found.name, found.engine, keys, PREDICATES.package(names[0]))
 

@@ -128,11 +128,13 @@ def _options(problems: list[str], prefix: str, name: str, keys: Properties) -> T
     declared = TRANSFORMS.declared(name)
     if declared is None or (options is None and len(problems) > before):
         return options
-    if not isinstance(options, TransformOptions) or not isinstance(getattr(options, "engine", None), TransformEngine):
-        raise unusable(
-            declared, f"read its keys and returned no TransformOptions with an engine, and no problem: {options!r:.100}"
-        )
     with TRANSFORMS.guard(name):
+        code = getattr(options, "engine", None)
+        if not isinstance(options, TransformOptions) or not isinstance(code, TransformEngine) or not code.is_right:
+            raise unusable(
+                declared,
+                f"read its keys and returned no TransformOptions with an engine, and no problem: {options!r:.100}",
+            )
         options.check()
     return options
 

@@ -44,6 +44,12 @@ class TransformEngine:
     columns: Engine | None = None
     reads: Literal["nothing", "columns", "objects"] = "objects"
 
+    @property
+    def is_right(self) -> bool:
+        """Whether its code is written as that of extensions has to be."""
+        parts = (self.records, *(() if self.columns is None else (self.columns,)))
+        return all(isinstance(part, Engine) and part.is_path for part in parts)
+
 
 def of_job(
     records: str,

@@ -18,7 +18,7 @@ MAX_FILES: Final = 1000
 MAX_BYTES: Final = 10 << 20
 MAX_VERSION: Final = 10**9
 
-_CODING: Final = re.compile(r"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*(?!utf-?8\b)", re.IGNORECASE)
+_CODING: Final = re.compile(r"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=](?![ \t]*utf-?8\b)", re.IGNORECASE)
 _SHOWN_CHARACTERS: Final = 200
 
 
@@ -143,7 +143,7 @@ def _add(files: dict[str, str], spec: ModuleSpec) -> None:
     read = getattr(spec.loader, "get_source", None)
     try:
         text = None if read is None or spec.origin is None else read(spec.name)
-    except (OSError, ImportError, SyntaxError, UnicodeDecodeError) as error:
+    except (OSError, ImportError, SyntaxError, ValueError) as error:
         problem = f"the source of {spec.name!r} cannot be read: {str(error)[:_SHOWN_CHARACTERS]}"
         raise SourceProblem(problem) from None
     if text is None:

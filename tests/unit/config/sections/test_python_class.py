@@ -287,3 +287,18 @@ def _json(keys: object) -> str:
     import json
 
     return json.dumps(keys)
+
+
+@pytest.mark.parametrize(
+    "line", ["# -*- coding: utf-8 -*-", "# coding:utf8", "#!/usr/bin/python\n# vim: set fileencoding=UTF-8 :"]
+)
+def test_source_that_says_it_is_in_utf8_is_taken(modules: Modules, line: str) -> None:
+    modules.write("own_module", f"{line}\n{source('return batch')}")
+    assert connector().transforms
+
+
+@pytest.mark.parametrize("line", ["# -*- coding: latin-1 -*-", "# coding=cp1252"])
+def test_source_in_another_encoding_is_refused(modules: Modules, line: str) -> None:
+    modules.write("own_module", f"{line}\n{source('return batch')}")
+    with pytest.raises(ConfigError, match="is not in UTF-8: write it so"):
+        connector()
