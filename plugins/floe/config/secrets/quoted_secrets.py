@@ -41,7 +41,8 @@ def without_secrets(properties: Mapping[str, str], texts: Collection[str]) -> tu
 
 def _quoted(properties: Mapping[str, str], message: str) -> dict[str, str] | None:
     """Return the secrets that a text quotes; None if there are too many."""
-    begins = {message[i : i + SHORTEST] for i in range(len(message) - SHORTEST + 1)}
+    lowered = message.lower()  # the host of a secret address is quoted so
+    begins = {text[i : i + SHORTEST] for text in (message, lowered) for i in range(len(text) - SHORTEST + 1)}
     compared = 0
     quoted: dict[str, str] = {}
     for key, value in properties.items():
@@ -61,13 +62,14 @@ def _may_be_quoted(value: str, begins: set[str]) -> bool:
 
     They begin with the value or after a separator. Encoded values have other texts, so they count as quoted.
     """
-    if value[:SHORTEST] in begins:
+    if value[:SHORTEST] in begins or value[:SHORTEST].lower() in begins:
         return True
     if value.isalnum():
         return False
     if len(value) > _MAX_LENGTH or _is_escaped(value) or _is_encoded(value):
         return True
-    return any(value[found.end() : found.end() + SHORTEST] in begins for found in _SEPARATOR.finditer(value))
+    parts = (value[found.end() : found.end() + SHORTEST] for found in _SEPARATOR.finditer(value))
+    return any(part in begins or part.lower() in begins for part in parts)
 
 
 def _is_escaped(value: str) -> bool:

@@ -97,3 +97,9 @@ def test_secret_cut_by_a_message_is_hidden(problems, key: str, before: int) -> N
     message = problems({key: f"postgresql://{'u' * before}:{canary}@host/db"})
     assert any("uuu" in problem or "<hidden>" in problem for problem in message)
     assert "CANARY" not in str(message)
+
+
+@pytest.mark.parametrize("said", ["00111x", "00111X", "1:00111X"])
+def test_host_of_a_secret_address_is_hidden_in_any_case(said: str) -> None:
+    (shown,) = without_secrets({"iceberg.catalog.token": "1:00111X@0"}, [f"{said}: no number"])
+    assert said not in shown
