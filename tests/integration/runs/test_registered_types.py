@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from floe_example.steer import Steering
+from floe_example.steer_code import Steer
 
-from floe.config.engine import Engine
-from floe.config.transforms.options import TransformEngine
 from floe.model.accounting import RangeCounts
 from floe.tables.exceptions import DeadLettersLeft
 from floe.tables.routes import Routes
@@ -185,8 +183,7 @@ def test_own_transform_dead_letters_are_redriven(pipeline: MakePipeline, monkeyp
     one = steered(pipeline)
     one.produce(GIVEN)
     one.run()
-    forgiving = TransformEngine(Engine(f"{own_transforms.__name__}:Forgive"))
-    monkeypatch.setattr(Steering, "engine", forgiving)
+    monkeypatch.setattr(Steer, "apply", own_transforms.Forgive.apply)
     replay(one, dead_letters=True)
     assert one.column("id") == [0, 1, 3, 8]
     with pytest.raises(DeadLettersLeft, match="all 2 dead letters"):

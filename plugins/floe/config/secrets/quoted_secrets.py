@@ -68,8 +68,12 @@ def _may_be_quoted(value: str, begins: set[str]) -> bool:
         return False
     if len(value) > _MAX_LENGTH or _is_escaped(value) or _is_encoded(value):
         return True
-    parts = (value[found.end() : found.end() + SHORTEST] for found in _SEPARATOR.finditer(value))
-    return any(part in begins or part.lower() in begins for part in parts)
+    lowered = value.lower()
+    for found in _SEPARATOR.finditer(value):
+        place = found.end()
+        if value[place : place + SHORTEST] in begins or lowered[place : place + SHORTEST] in begins:
+            return True
+    return len(lowered) != len(value)
 
 
 def _is_escaped(value: str) -> bool:

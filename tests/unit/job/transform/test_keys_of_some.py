@@ -9,7 +9,7 @@ import pytest
 from floe.config.converters.base import PLAIN_JSON
 from floe.config.properties import Properties
 from floe.config.sections.transforms import PredicateSpec, TransformSpec
-from floe.config.transforms.predicates import HAS_HEADER_KEY
+from floe.config.transforms.predicates import HAS_HEADER_KEY, PREDICATES
 from floe_job.convert.context import ConverterContext, LookupRecorder
 from floe_job.transform.chain import Chain
 from floe_job.transform.readers import Readers, key_reader, value_reader
@@ -17,7 +17,7 @@ from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.transforms import transform
 from tests.support.kafka.messages import PIECE, Message, records
 
-MARKED = PredicateSpec("p", HAS_HEADER_KEY, Properties({"name": "h"}))
+MARKED = PredicateSpec("p", HAS_HEADER_KEY, PREDICATES[HAS_HEADER_KEY].engine, Properties({"name": "h"}))
 WITH, WITHOUT = (("h", b"1"),), ()
 MESSAGES = [
     Message(0, b"no JSON", WITHOUT),
