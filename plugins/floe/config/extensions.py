@@ -117,19 +117,14 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def full_names(self, name: str) -> list[str]:
         """Return the names that a text means, by any spelling. What floe has itself comes first: then no other is meant."""
-        if not name:
-            return []
-        for names in (self.own, self.added):
-            if name in names:
-                return [name]
-            if found := [full for full in names if name in self._spell(full)]:
-                return found
-        return []
+        if name in self.own:
+            return [name]
+        return (self._spelled(name, self.own) or self._spelled(name, self.added)) if name else []
 
     def declared(self, name: str) -> Declared | None:
         """Return what declares a name; None for what floe has itself, and for none."""
-        found = self._declared(name)
-        return found[0] if found and name not in self.own else None
+        found = () if name in self.own else self._declared(name)
+        return found[0] if found else None
 
     def package(self, name: str) -> str:
         """Return the package of an extension's declaration; "" for what floe has itself."""
@@ -147,6 +142,9 @@ class Registry(Mapping[str, T], Generic[T]):
             if (declared := self.declared(name)) is None:
                 raise
             raise unusable(declared, f"raised {_text_of(error)}") from error
+
+    def _spelled(self, name: str, names: Collection[str]) -> list[str]:
+        return [name] if name in names else [full for full in names if name in self._spell(full)]
 
     def _declared(self, name: str) -> tuple[Declared, ...]:
         return _declared(_listed(), self.group).get(name, ())
