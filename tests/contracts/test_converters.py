@@ -21,6 +21,7 @@ from floe.config.keys.reader import Settings
 from floe.config.properties import Properties
 from floe_job.convert.base import Converters, Decoded, TableConverter
 from floe_job.convert.makers import converters_of
+from floe_job.convert.objects import ObjectConverters
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 from tests.support.contracts import ConverterCase as Case
@@ -244,3 +245,13 @@ def test_converter_of_an_extension_is_found_by_its_names(name: str) -> None:
     settings = Settings({"value.converter": name})
     assert read_converter(settings, "value") == ADDED["example.LineConverter"].spec
     assert settings.problems == []
+
+
+@pytest.mark.parametrize("made", [None, [1], "text", 7])
+def test_converter_of_objects_rejects_what_its_function_makes_no_object_of(made: Any) -> None:
+    """None least of all: it would be counted as a tombstone, and the record be in no table and no dead letter."""
+    converters = ObjectConverters(lambda value: made if value == b"odd" else {"id": "1", "sauce": "s"})
+    parsed = converters.whole([b"good", b"odd", None])
+    assert ([one.index for one in parsed.rejected], parsed.values[0]["id"]) == ([1], "1")
+    decoded = table_of(converters).decode([b"good", b"odd"])
+    assert ([one.index for one in decoded.rejected], len(rows(decoded))) == ([1], 1)

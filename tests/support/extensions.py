@@ -14,6 +14,18 @@ from floe.config import extensions
 
 SOURCE = Path(__file__).parents[2] / "docs" / "examples" / "extension"
 NAME = "floe-example"
+USES: dict[str, str | None] = {
+    "value.converter": "LineConverter",
+    "value.converter.schemas.enable": None,
+    "transforms": "steer,label",
+    "transforms.steer.type": "Steer",
+    "transforms.steer.predicate": "p",
+    "transforms.label.type": "example.Label",
+    "predicates": "p",
+    "predicates.p.type": "HasField",
+    "predicates.p.name": "do",
+}
+"""The keys of a connector that uses its converter, two transforms and the condition."""
 
 
 @pytest.fixture(scope="session")

@@ -118,16 +118,6 @@ class Connector:
         """Return the sources of extensions that Spark's workers run, by package. Raises ExtensionUnusable."""
         return extension_sources(self.transforms, (self.value_converter, self.key_converter))
 
-    def own_files(self) -> dict[str, str]:
-        """Return the modules that are not floe's and that Spark's workers run, by name, as they are now.
-
-        Raises SourceProblem, ExtensionUnusable.
-        """
-        sources = [one.source() for one in python_classes(self.transforms)]
-        return {
-            name: text for one in (*sources, *self.extension_sources().values()) for name, text in one.files.items()
-        }
-
     def with_code(self, code: Code) -> "Connector":
         """Return the connector with the code that a plan was made with: its version is a part of the route hash."""
 

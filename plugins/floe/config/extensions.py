@@ -136,10 +136,10 @@ class Registry(Mapping[str, T], Generic[T]):
         """Turn what the declaration of a name raises into ExtensionUnusable; what floe's own raises is an error of floe."""
         try:
             yield
-        except (ExtensionUnusable, KeyboardInterrupt, GeneratorExit):
+        except ExtensionUnusable:
             raise
         except BaseException as error:
-            if (declared := self.declared(name)) is None:
+            if not _is_of_code(error) or (declared := self.declared(name)) is None:
                 raise
             raise unusable(declared, f"raised {_text_of(error)}") from error
 
@@ -178,14 +178,14 @@ def unusable(declared: Declared, problem: str) -> ExtensionUnusable:
 def reading_extensions() -> Iterator[None]:
     """Turn whatever is raised while a connector is read into ExtensionUnusable, if there are extensions.
 
-    One that misbehaves where nobody expects it takes its own connector away, and not the DAGs of all.
+    An extension that fails where no guard is breaks the connectors that name it, and no others.
     """
     try:
         yield
-    except (ConfigError, KeyboardInterrupt, GeneratorExit):
+    except ConfigError:
         raise
     except BaseException as error:
-        if not _listed():
+        if not _is_of_code(error) or not _listed():
             raise
         listed = ", ".join(map(repr, _listed()))[:_SHOWN_CHARACTERS]
         message = (
@@ -248,13 +248,20 @@ def _load(declared: Declared) -> object:
     try:
         return declared.point.load()
     except BaseException as error:
+        if not _is_of_code(error):
+            raise
         raise unusable(declared, f"cannot be loaded: {_text_of(error)}") from error
+
+
+def _is_of_code(error: BaseException) -> bool:
+    """Whether code may have raised this by itself: what ends a task from outside, such as its time-out, is let through."""
+    return isinstance(error, Exception | SystemExit) or type(error).__name__ == "PanicException"  # of libraries in Rust
 
 
 def _text_of(error: BaseException) -> str:
     try:
         text = str(error)
-    except BaseException:  # noqa: BLE001 - of a class of others
+    except Exception:  # noqa: BLE001 - of a class of others
         text = ""
     return f"{type(error).__name__}: {text}"[:_SHOWN_CHARACTERS].rstrip(": ")
 

@@ -83,23 +83,26 @@ class WriteFilesOperator(SparkSubmitOperator):
         if found:
             self.log.info("%s of %s slices were announced by an earlier try", len(found), len(plan.slices))
         done = frozenset(plan.slice_id(slice_) for slice_ in plan.slices) - still_open | found.keys()
-        check_code(plan, connector)
+        own = check_code(plan, connector)
         job = code_archive.write_job()
         self._conn_id = connector.connections.spark
         spark = task_context.connection(self._conn_id, "floe.spark.conn-id")
         request = job.JobRequest(plan, connector, settings, key, done)
         try:
-            self._run(context, spark, request, job)
+            self._run(context, spark, request, job, own)
         except WriteTimeout as error:
             raise followed_up(error, plan, connector, settings) from error
         return _summary(committer.announcements(still_open))
 
-    def _run(self, context: Context, spark: Connection, request: Any, job: Any) -> None:
-        """Run the job as the connection says. Raises WriteTimeout when it took too long, by its own clock or by ours."""
+    def _run(self, context: Context, spark: Connection, request: Any, job: Any, own: Mapping[str, str]) -> None:
+        """Run the job as the connection says. Raises WriteTimeout when it took too long, by its own clock or by ours.
+
+        ``own``: modules that are not floe's, by the names of their files.
+        """
         if spark.conn_type == "spark":
-            self._submit(context, spark, request, job)
+            self._submit(context, spark, request, job, own)
         elif spark.conn_type == "spark_connect":
-            self._connect(request)
+            self._connect(request, own)
         else:
             msg = (
                 f"the Airflow connection {self._conn_id!r} is of type {spark.conn_type!r}: floe needs one of type 'spark' "
@@ -109,7 +112,7 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     # -- spark-submit -------------------------------------------------------------------------------------------------
 
-    def _submit(self, context: Context, spark: Connection, request: Any, job: Any) -> None:
+    def _submit(self, context: Context, spark: Connection, request: Any, job: Any, own: Mapping[str, str]) -> None:
         """Submit the job with its request in a private folder, and raise the error that the job names."""
         conf = conf_of(spark)
         if "cluster" in (spark.extra_dejson.get("deploy-mode"), conf.get(_DEPLOY_MODE, "").strip().lower()):
@@ -121,7 +124,6 @@ class WriteFilesOperator(SparkSubmitOperator):
         with job_folder() as folder:
             path = folder / "order.json"
             request.save(path)
-            own = request.connector.own_files()
             self._prepare(path, conf, code_archive.own_folder(folder, own))
             if _is_local(spark):
                 binary = spark.extra_dejson.get("spark-binary") or SUBMIT
@@ -197,7 +199,7 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     # -- Spark Connect ------------------------------------------------------------------------------------------------
 
-    def _connect(self, request: Any) -> None:
+    def _connect(self, request: Any, own: Mapping[str, str]) -> None:
         """Run the job's driver in this process, its tasks in a session of the Connect server."""
         from floe.operators.spark.connect_session import open_session
 
@@ -205,7 +207,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         with job_folder() as folder:
             try:
                 with write_guard(request.connector.reading.write_timeout_ms, lambda: begun[-1] if begun else None):
-                    archive = code_archive.archive(folder, request.connector.own_files())
+                    archive = code_archive.archive(folder, own)
                     self._session = open_session(self._conn_id, archive)
                     code_archive.write_job().write_files(self._session.spark, request, begun.append)
             except GuardExpired:

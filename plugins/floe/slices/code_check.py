@@ -11,20 +11,27 @@ from floe.model.exceptions import CodeChanged
 from floe.model.plan import Plan
 
 
-def check_code(plan: Plan, connector: Connector) -> None:
-    """Raise CodeChanged where the code is another one than the plan's: what is read twice must give the same rows twice."""
+def check_code(plan: Plan, connector: Connector) -> dict[str, str]:
+    """Check the modules that are not floe's and that Spark's workers run; return them by the names of their files.
+
+    Raises CodeChanged where they are others than the plan's: what is read twice must give the same rows twice.
+    """
+    files: dict[str, str] = {}
     for own in python_classes(connector.transforms):
         try:
-            present = own.present()
+            present, source = own.read()
         except SourceProblem as error:
             _refuse(plan, f"the transform {own.path!r}", f"cannot be found now: {error}")
         _compare(plan, f"the transform {own.path!r}", own.path, (present.version, present.sha256))
+        files |= source.files
     try:
         packages = connector.extension_sources()
     except ExtensionUnusable as error:
-        _refuse(plan, "extensions", f"cannot be found now: {error}")
+        _refuse(plan, "an extension", f"cannot be found now: {error}")
     for package, source in packages.items():
         _compare(plan, f"the extension {package!r}", package, (VERSION, source.sha256))
+        files |= source.files
+    return files
 
 
 def _compare(plan: Plan, what: str, name: str, present: tuple[int, str]) -> None:

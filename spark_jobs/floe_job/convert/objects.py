@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,12 +13,12 @@ from floe_job.contract.rejected_record import Rejected
 from floe_job.convert.base import Decoded, FieldConverter, Parsed, TableConverter
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.table_field import TableField, schema_of
-from floe_job.exceptions import InvalidRecord
+from floe_job.exceptions import InvalidRecord, Malformed
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 
-Parse = Callable[[bytes], Mapping[str, Any]]
+Parse = Callable[[bytes], dict[str, Any]]
 """Returns the object of a value: a dict of what JSON has, and of ``bytes``. Raises Malformed for bytes that are none."""
 
 
@@ -82,11 +82,19 @@ def _parsed(parse: Parse, values: Sequence[bytes | None]) -> Parsed:
     parsed, rejected = ParsedValues(), []
     for index, value in enumerate(values):
         try:
-            parsed.append(None if value is None else parse(value))
+            parsed.append(None if value is None else _object(parse(value)))
         except InvalidRecord as error:
             parsed.append(None)
             rejected.append(Rejected(index, error.stage, error.reason, type(error).__name__))
     return Parsed(parsed, tuple(rejected))
+
+
+def _object(made: Any) -> dict[str, Any]:
+    """Return what was parsed. Raises Malformed for what is no object: None would be taken for a tombstone."""
+    if not isinstance(made, dict):
+        problem = f"its converter made a {type(made).__name__} of it, and no object"
+        raise Malformed(problem)
+    return made
 
 
 def _good(parse: Parse, values: Sequence[bytes]) -> tuple[ParsedValues, list[int], tuple[Rejected, ...]]:

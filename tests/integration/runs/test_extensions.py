@@ -16,25 +16,14 @@ from floe.operators.spark import code_archive
 from floe.operators.write import WriteFilesOperator
 from stack.services.spark_connect import ConnectServer
 from stack.settings import free_port
-from tests.support.extensions import NAME, installed_example, list_extensions
+from tests.support.extensions import NAME, USES, installed_example, list_extensions
 from tests.support.keys import KEY_TEXT
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.task_instance import TaskInstance
 
 __all__ = ["installed_example"]
 
-KEYS: dict[str, Any] = {
-    "value.converter": "LineConverter",
-    "value.converter.schemas.enable": None,
-    "transforms": "steer,label",
-    "transforms.steer.type": "Steer",
-    "transforms.steer.predicate": "p",
-    "transforms.label.type": "example.Label",
-    "predicates": "p",
-    "predicates.p.type": "HasField",
-    "predicates.p.name": "do",
-    "floe.deadletter.table": "db.letters",
-}
+KEYS: dict[str, Any] = {**USES, "floe.deadletter.table": "db.letters"}
 LINES = [b"id=1", b"id=2 do=go", b"id=3 do=drop", b"id=4 do=refuse", b"no pair"]
 ROWS = [{"id": "1", "mark": None, "label": "x"}, {"id": "2", "mark": "seen", "label": "x"}]
 

@@ -24,7 +24,7 @@ from floe.config.extensions import VARIABLE, absent, unknown_hint
 from floe.config.providers.operator_settings import OperatorSettings
 from floe.config.transforms.registry import TRANSFORMS
 from tests.support.connectors import MINIMAL
-from tests.support.extensions import SOURCE, installed_example, list_extensions, listed_example
+from tests.support.extensions import SOURCE, USES, installed_example, list_extensions, listed_example
 from tests.support.repository import ROOT
 
 __all__ = ["installed_example", "listed_example"]
@@ -149,7 +149,7 @@ def test_list_is_a_part_of_what_a_parsed_connector_depends_on() -> None:
         ("def", "SyntaxError"),
         ("1 / 0", "ZeroDivisionError"),
         ("import sys\nsys.exit(7)", "cannot be loaded: SystemExit: 7"),
-        ("class Panic(BaseException): pass\nraise Panic('rust')", "cannot be loaded: Panic: rust"),
+        ("class PanicException(BaseException): pass\nraise PanicException('x')", "cannot be loaded: PanicException: x"),
         ("class Odd(Exception):\n    def __str__(self): return 1 / 0\nraise Odd", "cannot be loaded: Odd."),
         (DECLARATION.replace("LINES =", "class LINES:\n        pass\n\n    X ="), "is a type and no ConverterClass"),
     ],
@@ -422,18 +422,27 @@ def test_catalog_type_that_raises_is_refused(install: Install, more: str) -> Non
         connector(**{"iceberg.catalog.type": "inmem"})
 
 
+@pytest.mark.parametrize("text", ["raise Ended", RETURNS.format("__import__('builtins').ended()")])
+def test_what_ends_a_task_is_no_problem_of_an_extension(
+    install: Install, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    class Ended(BaseException):
+        """What Airflow raises in a task whose time is over, wherever it is by then."""
+
+    def ended() -> None:
+        raise Ended
+
+    monkeypatch.setattr("builtins.Ended", Ended, raising=False)
+    monkeypatch.setattr("builtins.ended", ended, raising=False)
+    install(text=text)
+    with pytest.raises(Ended):
+        connector(**LINE)
+
+
 # -- the example of the docs ------------------------------------------------------------------------------------------
 
 EVERY = {
-    "value.converter": "LineConverter",
-    "value.converter.schemas.enable": None,
-    "transforms": "steer,label",
-    "transforms.steer.type": "Steer",
-    "transforms.steer.predicate": "p",
-    "transforms.label.type": "example.Label",
-    "predicates": "p",
-    "predicates.p.type": "HasField",
-    "predicates.p.name": "do",
+    **USES,
     "iceberg.catalog.type": "example-folder",
     "iceberg.catalog.example.folder": "/lake",
     "iceberg.catalog.uri": None,
@@ -469,16 +478,16 @@ def test_example_goes_to_workers_as_sources() -> None:
     one = connector(**EVERY)
     assert set(one.extension_sources()) == {"floe_example"}
     expected = {f"floe_example/{path.name}" for path in (SOURCE / "floe_example").glob("*.py")}
-    assert set(one.own_files()) == expected
+    assert set(one.extension_sources()["floe_example"].files) == expected
     assert one.code["floe_example"][1] == one.extension_sources()["floe_example"].sha256
-    assert connector().own_files() == {}
+    assert connector().extension_sources() == {}
 
 
 @pytest.mark.parametrize("engine", ["_json:X", "json.decoder:X", "acme.nope:X", "acme_nowhere:X"])
 def test_code_that_cannot_go_to_workers_is_refused(install: Install, engine: str) -> None:
     install(text=DECLARATION.replace("acme_code:X", engine))
     with pytest.raises(ExtensionUnusable, match=r"of an extension cannot go to Spark's workers: .*Nothing was written"):
-        connector(**LINE).own_files()
+        connector(**LINE).extension_sources()
 
 
 def test_declaration_and_code_are_both_a_part_of_the_plan(install: Install, tmp_path: Path) -> None:
@@ -504,7 +513,7 @@ def test_package_of_an_editable_installation_is_found(
 
     install()
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
-    assert connector(**LINE).own_files()["acme_code.py"] == "X = 1\n"
+    assert connector(**LINE).extension_sources()["acme_code"].files["acme_code.py"] == "X = 1\n"
 
 
 @pytest.mark.usefixtures("listed_example")

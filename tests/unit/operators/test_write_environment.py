@@ -75,7 +75,7 @@ class Submitted:
         write = WriteFilesOperator(task_id="write", connector=self._connector, **kwargs)
         request = SimpleNamespace(connector=self._connector, save=lambda path: path.touch(0o600))
         job = SimpleNamespace(SliceMark=SimpleNamespace(of=lambda _: SimpleNamespace(get=lambda: None)))
-        write._submit({}, spark, request, job)  # type: ignore[arg-type]
+        write._submit({}, spark, request, job, {})  # type: ignore[arg-type]
         argv, environment = json.loads(self._record.read_text())
         return argv, environment
 

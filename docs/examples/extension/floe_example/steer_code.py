@@ -17,7 +17,7 @@ class Steer:
     def apply(self, batch: ParsedBatch) -> ParsedBatch:
         """Transform a batch; what is refused becomes a dead letter.
 
-        Values that are given anew have no schema; a ``ValueChange`` keeps that of Avro and others.
+        Values that are set here lose their schema; a ``ValueChange`` keeps that of Avro and others.
         """
         batch = batch.filter([_does(value) != "drop" for value in batch.values])
         batch = batch.reject({row: "as asked" for row, value in enumerate(batch.values) if _does(value) == "refuse"})

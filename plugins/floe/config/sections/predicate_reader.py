@@ -43,8 +43,8 @@ def _read(settings: Settings, alias: str) -> PredicateSpec | None:
         what = f"{name[:_SHOWN_CHARACTERS]!r} is no predicate that floe knows" if name else "is missing"
         by_simple_name = {full.rpartition(".")[2]: full for full in PREDICATES}
         meant = spelled_as(name.rpartition(".")[2], tuple(by_simple_name)) if name else None
-        hint = f"did you mean {by_simple_name[meant]}?" if meant else "set one"
-        settings.problems.append(f"{prefix}{_TYPE} {what}: it has {', '.join(PREDICATES)}; {hint}{unknown_hint()}")
+        hint = f"did you mean {by_simple_name[meant]}?" if meant else f"set one{unknown_hint()}"
+        settings.problems.append(f"{prefix}{_TYPE} {what}: it has {', '.join(PREDICATES)}; {hint}")
         return None
     found = PREDICATES[names[0]]
     with PREDICATES.guard(names[0]):

@@ -162,8 +162,10 @@ def _type_problem(name: str, classes: Sequence[str]) -> str:
     elif (found := _class_spelled_as(simple_name)) is not None:
         hint = f"did you mean {found}?"
     else:
-        hint = f"remove it, or transform upstream, or write it in Python as {PREFIX}package.module.Class"
-    return f"is no transform that floe has: {hint}{unknown_hint()}"
+        hint = (
+            f"remove it, or transform upstream, or write it in Python as {PREFIX}package.module.Class{unknown_hint()}"
+        )
+    return f"is no transform that floe has: {hint}"
 
 
 def _class_spelled_as(simple_name: str) -> str | None:

@@ -57,13 +57,14 @@ class PythonClass(TransformOptions):
         """Return the version and the options: other code of the same version gives the same rows."""
         return {"version": self.version, "keys": dict(self.keys)}
 
-    def source(self) -> PythonSource:
-        """Read the code as it is now. Raises SourceProblem."""
-        return source_of(self.module, self.entry)[0]
+    def read(self) -> "tuple[PythonClass, PythonSource]":
+        """Return the same with version and hash of the code as it is now, and that code. Raises SourceProblem."""
+        source, text = source_of(self.module, self.entry)
+        return replace(self, version=version_of(text, self.class_name), sha256=source.sha256), source
 
     def present(self) -> "PythonClass":
         """Return the same with version and hash of the code as it is now. Raises SourceProblem."""
-        return _located(self)
+        return self.read()[0]
 
 
 def read_python_class(
@@ -88,12 +89,7 @@ def read_python_class(
         return None
     own = tuple(sorted((key, value) for key, value in keys.items() if key not in _OWN_KEYS))
     try:
-        return _located(PythonClass(path, entry, 0, "", alias, own))
+        return PythonClass(path, entry, 0, "", alias, own).present()
     except SourceProblem as error:
         problems.append(f"{where}: {error}")
         return None
-
-
-def _located(options: PythonClass) -> PythonClass:
-    source, text = source_of(options.module, options.entry)
-    return replace(options, version=version_of(text, options.class_name), sha256=source.sha256)

@@ -6,15 +6,13 @@ import os
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from floe.config import parse_connector
+from floe.config.transforms.python_class import PythonClass
 from floe.operators.spark import code_archive
 from floe.operators.write import WriteFilesOperator
-from tests.support.connectors import MINIMAL
 from tests.support.job.python_classes import Modules, python_transform, source
 from tests.support.tables.lake import Lake
 
@@ -33,7 +31,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, st
     modules.write("shipped.deep.own", "# ü\n" + source("return batch"))
     spec = python_transform("shipped.deep.own.Own", "shipped.*")
     monkeypatch.setenv("FLOE_CACHE_DIR", "")
-    return replace(parse_connector(MINIMAL), transforms=(spec,)).own_files(), spec.options.sha256  # type: ignore[attr-defined]
+    assert isinstance(spec.options, PythonClass)
+    present, source_files = spec.options.read()
+    return dict(source_files.files), present.sha256
 
 
 def read_in_worker(path: str) -> list[str]:
