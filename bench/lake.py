@@ -19,7 +19,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from floe.catalogs.client import Tables
-from floe.commit.table_commit import TableCommit, commit_table
+from floe.commit.table_commit import commit_table
 from floe.config import Connector, parse_connector
 from floe.control.announcement import Announcement, TableAnnouncement, TableFiles, next_offset
 from floe.control.data_files import from_pyiceberg, partition_type_of
@@ -33,6 +33,7 @@ from floe.model.ranges import OffsetRange
 from floe.model.route_hash import route_hash
 from floe.model.slice_kind import SliceKind
 from floe.parquet.table_writer import TableWriter
+from floe.tables.lake import Lake
 from floe.tables.table_ledger import ledger_of
 
 GROUP, TOPIC, CLUSTER = "connect-growth", "growth", "C1"
@@ -112,18 +113,15 @@ class GrowthLake:
         tables = Tables.of(self.connector(name))
         _, table_files, plan = self.write(tables.require(name))
         tables.catalog.close()
-        landing = Tables.of(self.connector(name))
-        landing.load("none.here")  # opens the connection, as a run's first request does
+        lake = Lake.of(self.connector(name), plan.cluster_id)
+        lake.client.load("none.here")  # opens the connection, as a run's first request does
         begun = time.perf_counter()
-        committed = self.land(landing, plan, announced(plan, table_files), table_files)
+        committed = commit_table(lake, TableWork.of(plan, announced(plan, table_files), table_files), retry_for=10)
         took = time.perf_counter() - begun
-        landing.catalog.close()
+        lake.client.catalog.close()
         if committed.already:
             raise AssertionError(committed)
         return took
-
-    def land(self, tables: Tables, plan: Plan, announcement: Announcement, table_files: TableFiles) -> TableCommit:
-        return commit_table(tables, TableWork.of(plan, announcement, table_files), retry_for=10)
 
     def age(self, name: str, snapshots: int) -> None:
         """Give a table this many snapshots, by copying those of its history under other ids."""

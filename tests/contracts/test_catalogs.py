@@ -12,6 +12,7 @@ import pytest
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.table.update.schema import UpdateSchema
 from pyiceberg.types import StringType
 
 from floe.catalogs.client import Tables
@@ -25,6 +26,7 @@ from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties
 from floe.status.catalog_probe import probe_catalog
+from floe.tables.change import append_files
 from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import append
 from tests.support.catalogs import CatalogLake, RestLake
@@ -116,6 +118,35 @@ def test_added_column_is_seen_by_every_client(lake: CatalogLake) -> None:
     other.refresh()
     assert other.schema().find_field("size").field_type == StringType()
     assert lake.load().schema().column_names == [*SCHEMA.column_names, "size"]
+
+
+class OneMore:
+    """A column that records have and the table lacks."""
+
+    def count(self) -> int:
+        return 1
+
+    def new_schema(self) -> Schema:
+        return SCHEMA
+
+    def apply(self, update: UpdateSchema) -> None:
+        update.add_column("size", StringType())
+
+
+def test_lake_creates_evolves_and_commits(lake: CatalogLake) -> None:
+    opened = lake.opened()
+    new = opened.state(TABLE, [TOPIC])
+    assert new.is_new
+    created = opened.evolve(new, OneMore())
+    assert created.checked().required().schema().column_names == SCHEMA.column_names
+    evolved = opened.evolve(opened.state(TABLE), OneMore()).checked().required()
+    assert evolved.schema().column_names == [*SCHEMA.column_names, "size"]
+    committed = opened.commit(evolved, append_files(evolved, "main", {"floe.kind": "live"}, ()), ledger_to(5))
+    state = lake.opened().state(TABLE, uuid={TABLE: evolved.metadata.table_uuid})
+    assert committed.snapshot_id == head(lake)
+    assert replace(state.ledger, anchor=None) == ledger_to(5)
+    with pytest.raises(CommitFailedException):
+        opened.commit(evolved, append_files(evolved, "main", {}, ()), ledger_to(9))
 
 
 def test_tables_of_a_namespace_are_listed(lake: CatalogLake) -> None:

@@ -23,11 +23,10 @@ from floe.model.ledger_codec import ledger_names, read_properties
 from floe.tables import expiry, retry
 from floe.tables.history import GROUP, LINKS, branch_history, snapshot_property
 from floe.tables.snapshot_commit import commit_change
-from floe.tables.table_state import TableStates
 from tests.support.contracts import JobCase, added_cases
 from tests.support.extensions import installed_example, listed_example
 from tests.support.tables.foreign_changes import append_foreign
-from tests.support.tables.lake import CLUSTER, TABLE
+from tests.support.tables.lake import TABLE
 from tests.support.tables.old_snapshots import AGE, DAY, THEIRS, AgingLake
 from tests.support.tables.wire import Wire, fails_first, once
 
@@ -77,13 +76,8 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 every_job = pytest.mark.parametrize("name", ALL)
 
 
-def states(aging: AgingLake, wire: Wire | None = None) -> TableStates:
-    client = aging.tables(None if wire is None else wire.catalog)
-    return TableStates(client, client.connector, CLUSTER)
-
-
 def carry_out(aging: AgingLake, name: str, wire: Wire | None = None, **more: Any) -> Report | None:
-    return run_job(JOBS[job_of(name)], states(aging, wire), TABLE, now_ms(), **more)
+    return run_job(JOBS[job_of(name)], aging.opened(None if wire is None else wire.catalog), TABLE, now_ms(), **more)
 
 
 def metadata_of(aging: AgingLake) -> str:
@@ -178,7 +172,7 @@ def test_job_run_twice_does_it_once(name: str, aging: AgingLake) -> None:
 @every_job
 def test_change_of_a_table_that_was_committed_to_is_a_conflict(name: str, aging: AgingLake) -> None:
     much_to_do(aging)
-    job, state = JOBS[job_of(name)], states(aging).one(TABLE)
+    job, state = JOBS[job_of(name)], aging.opened().state(TABLE)
     work = job.due(state, Policy.of(state), now_ms())
     append_foreign(aging, 1)
     before = metadata_of(aging)

@@ -16,8 +16,6 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
-from floe.catalogs.client import Tables
-from floe.commit import slice_commit
 from floe.commit.slice_commit import SliceCommitter, SliceOutcome
 from floe.commit.table_commit import TableCommit, check_table, commit_table
 from floe.config import Connector
@@ -37,9 +35,11 @@ from floe.modes.base import WriteMode
 from floe.modes.dead_letter_table import DeadLetterTable
 from floe.modes.registry import MODES, mode_of
 from floe.parquet.table_writer import TableWriter
+from floe.tables import lake as tables_lake
 from floe.tables.exceptions import SliceStale
+from floe.tables.lake import Lake as ConnectorLake
 from floe.tables.table_ledger import ledger_of
-from floe.tables.table_state import TableState, TableStates
+from floe.tables.table_state import TableState
 from tests.support.fixtures import lake, short_waits
 from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
 from tests.support.tables.slices import make_announcement, make_plan, make_share
@@ -133,13 +133,13 @@ class Stage:
         return self.written(case.kind, case.start, case.end, plan_id, case.recovered, case.recovered)
 
     def commit(self, work: TableWork, catalog: Catalog | None = None) -> TableCommit:
-        return commit_table(self.tables(catalog), work, 5)
+        return commit_table(self.opened(catalog), work, 5)
 
-    def tables(self, catalog: Catalog | None = None) -> Tables:
-        return Tables(catalog or self.lake.catalog(), self.connector)
+    def opened(self, catalog: Catalog | None = None) -> ConnectorLake:
+        return replace(self.lake.opened(catalog), connector=self.connector)
 
     def state(self) -> TableState:
-        return TableStates(self.tables(), self.connector, CLUSTER).one(TABLE, {TOPIC}, must_exist=True)
+        return self.opened().state(TABLE, {TOPIC}, must_exist=True)
 
     def ledger(self, plan: Plan) -> Ledger:
         return ledger_of(self.lake.load(), "main", plan)
@@ -196,7 +196,7 @@ def stage(request: pytest.FixtureRequest, lake: Lake) -> Stage:
 def test_mode_accepts_the_table_that_it_writes_to(stage: Stage) -> None:
     work = stage.work()
     own_mode_of(work).check(stage.state(), work.scope, stage.connector)
-    assert not check_table(stage.tables(), work, 1)
+    assert not check_table(stage.opened(), work, 1)
 
 
 def test_mode_commits_its_rows_once_however_often_it_is_asked(stage: Stage) -> None:
@@ -311,7 +311,7 @@ def test_own_mode_goes_through_the_commit_of_a_slice(
     work = Stage(lake, CASES["even"]).work()
     plan = Plan.from_json(work.plan.to_json())
     assert plan == work.plan
-    monkeypatch.setattr(slice_commit, "Tables", SimpleNamespace(of=lambda _: lake.tables()))
+    monkeypatch.setattr(tables_lake, "Tables", SimpleNamespace(of=lambda _: lake.tables()))
     for already in (False, True):
         outcome: SliceOutcome = SliceCommitter(plan, lake.connector()).commit(plan.slices[0], work.announcement)
         assert ([one.already for one in outcome.committed], outcome.is_done, outcome.errors) == ([already], True, ())

@@ -1,12 +1,11 @@
 """Rows that a writer left out because the table contains them: its ledger must say so, or they would be in no table."""
 
-from floe.catalogs.client import Tables
 from floe.control.announcement import Announcement
 from floe.model.slice_scope import SliceScope
 from floe.modes.registry import mode_of
 from floe.tables.exceptions import SliceStale
+from floe.tables.lake import Lake
 from floe.tables.retry import retry
-from floe.tables.table_state import TableStates
 
 
 def unwritten_tables(scope: SliceScope, announcement: Announcement) -> list[str]:
@@ -22,14 +21,14 @@ def unwritten_tables(scope: SliceScope, announcement: Announcement) -> list[str]
     ]
 
 
-def check_contained(tables: Tables, scope: SliceScope, announcement: Announcement, name: str, retry_for: float) -> None:
+def check_contained(lake: Lake, scope: SliceScope, announcement: Announcement, name: str, retry_for: float) -> None:
     """Raise SliceStale when a table contains fewer offsets of a slice than rows were left out for it.
 
     Its ledger only grows while a run is at work, unless the table is rolled back or replaced. Raises what loading it
     raises, and TableNotCommitted when the catalog does not answer for ``retry_for`` seconds.
     """
     left_out = announcement.tables[name].counts.held
-    held = retry(f"table {name!r}", retry_for, lambda: _held(tables, scope, name))
+    held = retry(f"table {name!r}", retry_for, lambda: _held(lake, scope, name))
     if held < left_out:
         msg = (
             f"{left_out} rows of slice {announcement.slice_id} were not written to table {name!r} because it contained "
@@ -40,10 +39,9 @@ def check_contained(tables: Tables, scope: SliceScope, announcement: Announcemen
         raise SliceStale(msg)
 
 
-def _held(tables: Tables, scope: SliceScope, name: str) -> int:
+def _held(lake: Lake, scope: SliceScope, name: str) -> int:
     """Return how many offsets of a slice a table contains; none where it does not exist."""
     ranges = scope.taken(name)
-    states = TableStates(tables, tables.connector, scope.plan.cluster_id)
-    state = states.one(name, {r.topic for r in ranges})
+    state = lake.state(name, {r.topic for r in ranges})
     held = (state.ledger.held(r, state.routes[r.topic]) for r in ranges)
     return sum(end - start for spans in held for start, end in spans)

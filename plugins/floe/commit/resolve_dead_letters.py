@@ -7,21 +7,18 @@ import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 
-from floe.catalogs.client import Tables
 from floe.control.announcement import Announcement
 from floe.crash_points import CrashPoint, reach
 from floe.model.dead_letters import DeadLetterKind, DeadLetterOffsets
-from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan
 from floe.parquet.table_writer import TableWriter
-from floe.tables.change import SpecFile
+from floe.tables.change import SpecFile, append_files
 from floe.tables.exceptions import SliceStale
 from floe.tables.file_checks import file_access
+from floe.tables.lake import Lake
 from floe.tables.open_dead_letters import scan_open_dead_letters
 from floe.tables.retry import retry
-from floe.tables.snapshot_commit import append
 from floe.tables.snapshot_summary import marks_properties
-from floe.tables.table_state import TableStates
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +27,7 @@ BATCH_ROWS = 100_000
 
 
 def append_resolved_markers(
-    tables: Tables, plan: Plan, announcement: Announcement, name: str, branch: str, retry_for: float
+    lake: Lake, plan: Plan, announcement: Announcement, name: str, branch: str, retry_for: float
 ) -> None:
     """Mark the dead letters that a slice dealt with, those that are still open, once, however often this is called.
 
@@ -42,11 +39,10 @@ def append_resolved_markers(
     mark_id = f"{announcement.slice_id}/resolved"
     files: tuple[SpecFile, ...] = ()
     written_for: tuple[object, ...] | None = None
-    states = TableStates(tables, tables.connector, plan.cluster_id)
 
     def attempt() -> None:
         nonlocal files, written_for
-        state = states.one(name, branch=branch)
+        state = lake.state(name, branch=branch)
         table, ledger = state.table, state.ledger
         if table is None:
             # its dead letters went with it: nothing is left that could be read as open
@@ -66,17 +62,10 @@ def append_resolved_markers(
         wanted_for = (table.metadata.table_uuid, table.spec().spec_id, marks)
         if wanted_for != written_for:
             with file_access(name):
-                files = _write(table, plan, marks, tables.connector.write_props)
+                files = _write(table, plan, marks, lake.connector.write_props)
             written_for = wanted_for
-        with tables.committing(name):
-            append(
-                table,
-                branch,
-                files,
-                marks_properties(plan, announcement, branch, marks),
-                property_name(plan.group_id, branch),
-                ledger.with_slice(mark_id),
-            )
+        change = append_files(table, branch, marks_properties(plan, announcement, branch, marks), files)
+        lake.commit(table, change, ledger.with_slice(mark_id))
         reach(CrashPoint.COMMIT_MARKS_LANDED)
         log.info("table %s: %s dead letters are resolved", name, marks.count)
         return
@@ -85,17 +74,17 @@ def append_resolved_markers(
 
 
 def check_no_new_dead_letters(
-    tables: Tables, plan: Plan, announcement: Announcement, branch: str, waiting: Collection[str]
+    lake: Lake, plan: Plan, announcement: Announcement, branch: str, waiting: Collection[str]
 ) -> None:
     """Raise SliceStale when records of a replacement got dead letters, for the tables ``waiting``, since it was written.
 
     It has rows of them, or did not check them. Its own dead letters are not new: an earlier attempt may have written them.
     """
     name, slice_ = plan.dead_letters or "", plan.slice_of(announcement.slice_id)
-    state = TableStates(tables, tables.connector, plan.cluster_id).one(name, branch=branch)
+    state = lake.state(name, branch=branch)
     if state.table is None or slice_.index < state.ledger.next_of_replay(plan.plan_id):
         return
-    with tables.reading(name):
+    with lake.client.reading(name):
         new = scan_open_dead_letters(state.table, branch, plan.connector, announcement.ranges) - announcement.known
     found = DeadLetterOffsets.of(entry for entry in new if entry[0] is None or entry[0] in waiting)
     if found:

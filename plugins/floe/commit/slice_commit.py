@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from floe.catalogs.client import Tables
 from floe.commit.contained_rows import check_contained, unwritten_tables
 from floe.commit.resolve_dead_letters import append_resolved_markers, check_no_new_dead_letters
 from floe.commit.table_commit import TableCommit, check_table, commit_table
@@ -20,6 +19,7 @@ from floe.model.slice_kind import SliceKind
 from floe.model.slice_scope import SliceScope
 from floe.modes.registry import mode_of
 from floe.tables.exceptions import REFUSALS, AnnouncementVoid, TableRefused
+from floe.tables.lake import Lake
 from floe.tables.retry import retry
 from floe.tables.routes import Routes
 
@@ -89,7 +89,7 @@ class SliceCommitter:
         self._routes = Routes(connector)
         self._threads = connector.committing.threads
         self._retry_for = connector.committing.timeout_ms / 1000
-        self._opened: Tables | None = None
+        self._opened: Lake | None = None
 
     def commit(
         self, slice_: Slice, announcement: Announcement, left_out: Behind = MappingProxyType({})
@@ -170,11 +170,11 @@ class SliceCommitter:
         of no table, its refusal is raised. Nor may there be dead letters that the slice does not know: their records have
         rows in it.
         """
-        tables = self._tables()
+        lake = self._lake()
         waiting, errors = [], dict[str, FloeError]()
         for work in works:
             try:
-                if not check_table(tables, work, self._retry_for):
+                if not check_table(lake, work, self._retry_for):
                     waiting.append(work)
             except REFUSALS as error:
                 errors[work.table] = error
@@ -188,7 +188,7 @@ class SliceCommitter:
             raise TableRefused("; ".join(refused.values()))
         if waiting and self._plan.dead_letters is not None:
             branch = self._routes.branch(self._plan.dead_letters)
-            check_no_new_dead_letters(tables, self._plan, announcement, branch, {work.table for work in waiting})
+            check_no_new_dead_letters(lake, self._plan, announcement, branch, {work.table for work in waiting})
         return {table: str(error) for table, error in errors.items()}
 
     def _commit_tables(
@@ -198,7 +198,7 @@ class SliceCommitter:
         if len(works) <= ONE_BY_ONE:
             outcomes = [self._try_table(work) for work in works]
         else:
-            self._tables()
+            self._lake()
             with ThreadPoolExecutor(self._threads) as pool:
                 outcomes = list(pool.map(self._try_table, works))
         errors = {w.table: one for w, one in zip(works, outcomes, strict=True) if isinstance(one, FloeError)}
@@ -223,7 +223,7 @@ class SliceCommitter:
         if name is not None and resolved:
             dealt_with = replace(announcement, resolved=resolved)
             append_resolved_markers(
-                self._tables(), self._plan, dealt_with, name, self._routes.branch(name), self._retry_for
+                self._lake(), self._plan, dealt_with, name, self._routes.branch(name), self._retry_for
             )
 
     # -- their parts --------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ class SliceCommitter:
         errors: dict[str, FloeError] = {}
         for table in unwritten_tables(scope, announcement):
             try:
-                check_contained(self._tables(), scope, announcement, table, self._retry_for)
+                check_contained(self._lake(), scope, announcement, table, self._retry_for)
             except FloeError as error:
                 log.error("table %s: %s", table, error)
                 errors[table] = error
@@ -264,7 +264,7 @@ class SliceCommitter:
             return error
 
     def _commit_table(self, work: TableWork) -> TableCommit:
-        done = commit_table(self._tables(), work, self._retry_for)
+        done = commit_table(self._lake(), work, self._retry_for)
         log.info(
             "table %s: %s rows in %s files, snapshot %s%s",
             work.table,
@@ -275,9 +275,9 @@ class SliceCommitter:
         )
         return done
 
-    def _tables(self) -> Tables:
+    def _lake(self) -> Lake:
         if self._opened is not None:
             return self._opened
         name = f"catalog {self._connector.catalog.name!r}"
-        self._opened = retry(name, self._retry_for, lambda: Tables.of(self._connector))
+        self._opened = retry(name, self._retry_for, lambda: Lake.of(self._connector, self._plan.cluster_id))
         return self._opened

@@ -5,23 +5,21 @@ from dataclasses import dataclass
 
 from pyiceberg.table import Table
 
-from floe.catalogs.client import Tables
 from floe.config.sections.table_properties import unusable_for_commits
 from floe.control.announcement import TableFiles
 from floe.control.table_work import TableWork
 from floe.crash_points import CrashPoint, reach
 from floe.model.accounting import TableCounts
 from floe.model.ledger import CommitState, Ledger
-from floe.model.ledger_codec import property_name
 from floe.modes.base import SnapshotMaker, WriteMode
 from floe.modes.registry import mode_of
 from floe.tables.exceptions import SliceStale, TableRefused
 from floe.tables.file_checks import check_files
 from floe.tables.history import find_slice
+from floe.tables.lake import Lake
 from floe.tables.retry import retry
-from floe.tables.snapshot_commit import append_nothing, commit_snapshot
 from floe.tables.snapshot_summary import snapshot_properties
-from floe.tables.table_state import SINCE_WRITTEN, TableState, TableStates
+from floe.tables.table_state import SINCE_WRITTEN, TableState
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +34,7 @@ class TableCommit:
     already: bool
 
 
-def commit_table(tables: Tables, work: TableWork, retry_for: float) -> TableCommit:
+def commit_table(lake: Lake, work: TableWork, retry_for: float) -> TableCommit:
     """Commit one slice's files to one table, exactly once, however often and by however many processes this is called.
 
     Conflicts, lost answers and an unreachable catalog are tried again for ``retry_for`` seconds, each time from the
@@ -47,39 +45,39 @@ def commit_table(tables: Tables, work: TableWork, retry_for: float) -> TableComm
 
     def attempt() -> TableCommit:
         nonlocal snapshots
-        table, ledger, is_committed = _compare(tables, work, mode)
+        table, ledger, is_committed = _compare(lake, work, mode)
         if is_committed:
             snapshot = find_slice(table.metadata, work.branch, work.slice_id)
             return TableCommit(work.files, work.counts, snapshot.snapshot_id if snapshot else None, already=True)
         if snapshots is None:
             check_files(table, work.files)
-            snapshots = mode.snapshots(work, tables.connector)
-        table = _with_branch(tables, work, table) if mode.needs_branch else table
+            snapshots = mode.snapshots(work, lake.connector)
+        table = _with_branch(lake, work, table) if mode.needs_branch else table
         reach(CrashPoint.COMMIT_TABLE)
-        snapshot_id = _send(tables, table, work, mode, ledger, snapshots)
+        snapshot_id = _send(lake, table, work, mode, ledger, snapshots)
         reach(CrashPoint.COMMIT_TABLE_LANDED)
         return TableCommit(work.files, work.counts, snapshot_id, already=False)
 
     return retry(f"table {work.table!r}", retry_for, attempt)
 
 
-def check_table(tables: Tables, work: TableWork, retry_for: float) -> bool:
+def check_table(lake: Lake, work: TableWork, retry_for: float) -> bool:
     """Return whether a slice is in a table; raise what :func:`commit_table` would raise, as far as that shows before."""
     mode = mode_of(work.scope, work.table)
 
     def attempt() -> bool:
-        table, _, is_committed = _compare(tables, work, mode)
+        table, _, is_committed = _compare(lake, work, mode)
         if not is_committed:
             check_files(table, work.files)
-            mode.check_change(table, work, tables.connector)
+            mode.check_change(table, work, lake.connector)
         return is_committed
 
     return retry(f"table {work.table!r}", retry_for, attempt)
 
 
-def _compare(tables: Tables, work: TableWork, mode: WriteMode) -> tuple[Table, Ledger, bool]:
+def _compare(lake: Lake, work: TableWork, mode: WriteMode) -> tuple[Table, Ledger, bool]:
     """Return the table, its ledger, and whether the slice is in it; raise when it cannot be committed there any more."""
-    opened = _opened(tables, work)
+    opened = _opened(lake, work)
     table, ledger = opened.required(), opened.ledger
     mode.check_routes(work.table, ledger, work.scope, work.routed)
     state = mode.state(ledger, work)
@@ -88,10 +86,10 @@ def _compare(tables: Tables, work: TableWork, mode: WriteMode) -> tuple[Table, L
     return table, ledger, state is CommitState.COMMITTED
 
 
-def _opened(tables: Tables, work: TableWork) -> TableState:
+def _opened(lake: Lake, work: TableWork) -> TableState:
     """Open the table that files were written for. Raises TableRefused when it is gone, or takes no commits."""
-    states = TableStates(tables, tables.connector, work.plan.cluster_id, SINCE_WRITTEN)
-    opened = states.one(work.table, uuid={work.table: work.files.reference.table_uuid}, branch=work.branch)
+    uuid = {work.table: work.files.reference.table_uuid}
+    opened = lake.state(work.table, uuid=uuid, since=SINCE_WRITTEN, branch=work.branch)
     if problems := unusable_for_commits(opened.required().properties):
         msg = (
             f"table {work.table!r} has properties with which no commit is possible: {'; '.join(problems)}. Set or unset "
@@ -101,23 +99,20 @@ def _opened(tables: Tables, work: TableWork) -> TableState:
     return opened
 
 
-def _with_branch(tables: Tables, work: TableWork, table: Table) -> Table:
+def _with_branch(lake: Lake, work: TableWork, table: Table) -> Table:
     """Return the table with the branch that rows are to be removed from."""
     if work.branch not in table.metadata.refs:
-        with tables.changing(work.table):
-            append_nothing(table, work.branch)
-        table = _opened(tables, work).required()
+        lake.make_branch(table, work.branch)
+        table = _opened(lake, work).required()
     return table
 
 
 def _send(
-    tables: Tables, table: Table, work: TableWork, mode: WriteMode, ledger: Ledger, snapshots: SnapshotMaker
-) -> int:
+    lake: Lake, table: Table, work: TableWork, mode: WriteMode, ledger: Ledger, snapshots: SnapshotMaker
+) -> int | None:
     """Send the snapshot once; any error but a conflict is an unknown outcome. What has to be rewritten is so before."""
     properties = snapshot_properties(
         work, table.metadata, lambda r, route: mode.contained(ledger, r, route), mode.summary(work)
     )
     properties |= snapshots.rewrite(table)
-    name, after = property_name(work.plan.group_id, work.branch), mode.ledger_after(ledger, work)
-    with tables.committing(work.table):
-        return commit_snapshot(table, snapshots.change(table, properties), name, after)
+    return lake.commit(table, snapshots.change(table, properties), mode.ledger_after(ledger, work)).snapshot_id

@@ -9,9 +9,8 @@ from floe.config.extensions import Registry
 from floe.maintenance.exceptions import MaintenanceDeferred
 from floe.maintenance.expire import ExpireSnapshots
 from floe.maintenance.job import Counts, MaintenanceJob, Policy, Report
+from floe.tables.lake import Lake
 from floe.tables.retry import retry_conflicts
-from floe.tables.snapshot_commit import commit_change
-from floe.tables.table_state import TableStates
 
 log = logging.getLogger(__name__)
 
@@ -26,9 +25,7 @@ MAX_CONFLICTS = 10
 """Commits of others in a row that a job gives way to."""
 
 
-def run_job(
-    job: MaintenanceJob[Any], states: TableStates, name: str, now_ms: int, *, dry_run: bool = False
-) -> Report | None:
+def run_job(job: MaintenanceJob[Any], lake: Lake, name: str, now_ms: int, *, dry_run: bool = False) -> Report | None:
     """Carry out a job on one table until nothing is due, and return what it did; None for nothing.
 
     It may run beside commits: one made meanwhile takes precedence. ``now_ms``: the time that ages are counted to, in
@@ -38,7 +35,7 @@ def run_job(
     done: Report | None = None
     what = f"table {name!r}: {job.name}"
     try:
-        while report := retry_conflicts(what, MAX_CONFLICTS, lambda: _round(job, states, name, now_ms, dry_run)):
+        while report := retry_conflicts(what, MAX_CONFLICTS, lambda: _round(job, lake, name, now_ms, dry_run)):
             log.info("%s", report)
             done = report if done is None else done.then(report)
             if dry_run:
@@ -50,9 +47,9 @@ def run_job(
     return done
 
 
-def _round(job: MaintenanceJob[Any], states: TableStates, name: str, now_ms: int, dry_run: bool) -> Report | None:
+def _round(job: MaintenanceJob[Any], lake: Lake, name: str, now_ms: int, dry_run: bool) -> Report | None:
     """Do what is due now, in one catalog commit. Raises CommitFailedException after a conflict."""
-    state = states.one(name)
+    state = lake.state(name)
     if state.table is None:
         return None
     work = job.due(state, Policy.of(state), now_ms)
@@ -64,6 +61,5 @@ def _round(job: MaintenanceJob[Any], states: TableStates, name: str, now_ms: int
             what: before[what] + effect.added.get(what, 0) - effect.removed.get(what, 0) for what in before
         }
     else:
-        with states.client.committing(name):
-            after = job.counts(commit_change(state.table, job.change(state, work)))
+        after = job.counts(lake.commit(state.table, job.change(state, work)).metadata)
     return Report(job.name, name, dry_run, before, after, effect.removed, effect.added)

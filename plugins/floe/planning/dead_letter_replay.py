@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from floe.catalogs.client import Tables
 from floe.config import Connector
 from floe.config.sections.error_policy import DEAD_LETTER_TABLE
 from floe.model.dead_letters import MAX_SPANS, DeadLetterOffsets
@@ -12,14 +11,14 @@ from floe.model.exceptions import PlanRefused
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
-from floe.model.plan import Plan, Slice
+from floe.model.plan import Slice
 from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import SliceKind
 from floe.planning.kept_rows import dead_letters_with_rows
 from floe.planning.refusing_tables import of_takers
 from floe.planning.replay_request import ReplayRequest
 from floe.planning.slicing import cut
-from floe.tables.table_state import TableStates
+from floe.tables.lake import Lake
 
 KEPT_ROWS = (
     "their rows are still in the table: the replay that removes them did not finish. Clear its run or replace the range"
@@ -100,13 +99,8 @@ class Redrive:
         return tuple(message)
 
 
-def find_dead_letters(
-    connector: Connector, target: Connector, plan: Plan, request: ReplayRequest, ranges: Sequence[OffsetRange]
-) -> Redrive:
-    """Look up the open dead letters of the ranges and sort out those that the request is for.
-
-    Raises PlanRefused where dead letters are not kept in a table, or are too many to be named in a plan.
-    """
+def dead_letter_table(target: Connector) -> str:
+    """Return the table that a redrive reads. Raises PlanRefused where dead letters are not kept in a table."""
     name = target.errors.table
     if name is None:
         msg = (
@@ -115,10 +109,19 @@ def find_dead_letters(
             "topic cannot be replayed"
         )
         raise PlanRefused(msg, code="FLOE-306")
-    states = TableStates(Tables.of(target), target, plan.cluster_id)
-    dead_letters = states.one(name)  # it refuses a table that was rolled back: its dead letters may be open again
-    redrive = _sorted_out(states.open_dead_letters(ranges, dead_letters), connector, request)
-    return redrive.without(dead_letters_with_rows(states, target, dead_letters, redrive.chosen, ranges))
+    return name
+
+
+def find_dead_letters(
+    name: str, lake: Lake, connector: Connector, request: ReplayRequest, ranges: Sequence[OffsetRange]
+) -> Redrive:
+    """Look up the open dead letters of the ranges in table ``name`` and sort out those that the request is for.
+
+    Raises PlanRefused for too many to be named in a plan, and what keeps the table from being read.
+    """
+    dead_letters = lake.state(name)  # it refuses a table that was rolled back: its dead letters may be open again
+    redrive = _sorted_out(lake.open_dead_letters(ranges, dead_letters), connector, request)
+    return redrive.without(dead_letters_with_rows(lake, dead_letters, redrive.chosen, ranges))
 
 
 def _sorted_out(found: DeadLetterOffsets, connector: Connector, request: ReplayRequest) -> Redrive:
@@ -159,10 +162,9 @@ def _first_part(dead_letters: DeadLetterOffsets) -> str:
     return f', e.g. ranges={{"{log_id.partition}": [null, {sorted(ends)[min(left, len(ends)) - 1]}]}}'
 
 
-def dead_letter_ledgers(target: Connector, plan: Plan, names: Iterable[str]) -> dict[str, Ledger]:
+def dead_letter_ledgers(lake: Lake, names: Iterable[str]) -> dict[str, Ledger]:
     """Load the ledgers of the tables that dead letters are for; of those that do not refuse. Raises when all refuse."""
-    states = TableStates(Tables.of(target), target, plan.cluster_id)
-    found = states.open(names, (), must_exist=not target.creation.is_on)
+    found = lake.states(names, must_exist=not lake.connector.creation.is_on)
     return of_takers(found, lambda state: state.ledger)
 
 

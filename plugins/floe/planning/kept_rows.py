@@ -12,22 +12,21 @@ import pyarrow.compute as pc
 from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 
-from floe.config import Connector
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.plan import commit_id_of
 from floe.model.ranges import OffsetRange
 from floe.tables.exceptions import TableRefused
+from floe.tables.lake import Lake
 from floe.tables.open_dead_letters import dead_letters_of_commits
 from floe.tables.row_removal import check_no_shared_offsets
 from floe.tables.source_columns import OriginColumns
-from floe.tables.table_state import TableState, TableStates
+from floe.tables.table_state import TableState
 
 
 def dead_letters_with_rows(
-    states: TableStates,
-    connector: Connector,
+    lake: Lake,
     dead_letters: TableState,
     found: DeadLetterOffsets,
     ranges: Sequence[OffsetRange],
@@ -37,11 +36,11 @@ def dead_letters_with_rows(
     A table whose rows do not record their source has none: nothing of it can be replaced. Nor are there any of replays that
     the dead-letter table (``dead_letters``) has forgotten: it remembers the last 100. Raises what loading tables raises.
     """
-    replays = _replays(dead_letters)
+    connector, replays = lake.connector, _replays(dead_letters)
     if dead_letters.table is None or not replays or not found:
         return DeadLetterOffsets()
     commits = {str(commit_id_of(connector.group_id, plan_id)): plan_id for plan_id in replays}
-    with states.client.reading(dead_letters.name):
+    with lake.client.reading(dead_letters.name):
         by_commit = dead_letters_of_commits(
             dead_letters.table, dead_letters.branch, connector.name, ranges, list(commits)
         )
@@ -51,13 +50,13 @@ def dead_letters_with_rows(
     tables = (names | set(connector.tables) if None in names else names) - {None}
     kept = DeadLetterOffsets()
     for name in sorted(name for name in tables if name is not None) if made else ():
-        state = states.one(name)
+        state = lake.state(name)
         known = _replays(state)
         unfinished = [offsets for plan_id, offsets in made.items() if known.get(plan_id, 0) < replays[plan_id]]
         doubtful = DeadLetterOffsets.of(
             entry for offsets in unfinished for entry in offsets if entry[0] in (name, None)
         )
-        kept |= _with_rows(states, connector, state, doubtful)
+        kept |= _with_rows(lake, state, doubtful)
     return kept
 
 
@@ -66,19 +65,17 @@ def _replays(state: TableState) -> dict[str, int]:
     return {plan_id: int(count) for plan_id, count in (entry.rsplit("/", 1) for entry in state.ledger.replays)}
 
 
-def _with_rows(
-    states: TableStates, connector: Connector, state: TableState, dead_letters: DeadLetterOffsets
-) -> DeadLetterOffsets:
+def _with_rows(lake: Lake, state: TableState, dead_letters: DeadLetterOffsets) -> DeadLetterOffsets:
     """Return the dead letters whose records have rows in a table."""
     if state.table is None or not dead_letters:
         return DeadLetterOffsets()
     ranges = [OffsetRange(*log_id, start, end) for _, log_id, offsets in dead_letters for start, end in offsets]
     try:
-        columns = OriginColumns.of(state.table, connector)
-        check_no_shared_offsets(state.table, state.branch, connector.group_id, ranges)
+        columns = OriginColumns.of(state.table, lake.connector)
+        check_no_shared_offsets(state.table, state.branch, lake.connector.group_id, ranges)
     except TableRefused:
         return DeadLetterOffsets()  # no replacement was possible: none was left unfinished
-    with states.client.reading(state.name):
+    with lake.client.reading(state.name):
         rows = offsets_with_rows(state.table, state.branch, columns, ranges)
     return DeadLetterOffsets.of(
         (table, log_id, offsets & rows.get(log_id, Intervals())) for table, log_id, offsets in dead_letters

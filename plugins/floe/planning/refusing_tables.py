@@ -14,9 +14,10 @@ from floe.planning.replay_request import Overlap, ReplayRequest
 from floe.planning.slicing import NewOffsets, new_offsets_of
 from floe.tables.connector_ledgers import Ledgers, LoadedTable
 from floe.tables.exceptions import REFUSALS
+from floe.tables.lake import Lake
 from floe.tables.routes import EVERY_TABLE
 from floe.tables.table_ledger import branch_ledger, check_seeded
-from floe.tables.table_state import TableState, TableStates
+from floe.tables.table_state import TableState
 
 log = logging.getLogger(__name__)
 
@@ -89,9 +90,7 @@ class TableOffsets(NamedTuple):
     held: dict[str, dict[OffsetRange, int]]
 
 
-def table_offsets(
-    states: TableStates, connector: Connector, plan: Plan, request: ReplayRequest, ranges: Iterable[OffsetRange]
-) -> TableOffsets:
+def table_offsets(lake: Lake, plan: Plan, request: ReplayRequest, ranges: Iterable[OffsetRange]) -> TableOffsets:
     """Return what each table is to get; a table that refuses, as its ledger is not known, all.
 
     Raises PlanRefused for offsets that cannot be skipped, and the refusal of a table when no other lacks anything.
@@ -107,7 +106,7 @@ def table_offsets(
             check_seeded(state.table, state.branch, plan, state.ledger)
         return new_offsets_of(state.name, state.ledger, ranges, state.routes[request.topic], request.overlap)
 
-    opened = states.open(request.tables, [request.topic], must_exist=not connector.creation.is_on)
+    opened = lake.states(request.tables, [request.topic], must_exist=not lake.connector.creation.is_on)
     found = of_takers(opened, lacks)
     ledgers = {name: state.ledger for name, state in opened.items() if name in found}
     held = {name: {r: ledger.contained_by_any_route(r).offsets for r in ranges} for name, ledger in ledgers.items()}

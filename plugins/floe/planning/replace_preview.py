@@ -1,10 +1,9 @@
 """Planning a replacement: whether the tables show which rows are to be removed, and how many those are."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from floe.catalogs.client import Tables
 from floe.config import Connector
 from floe.kafka.admin import Cluster
 from floe.kafka.exceptions import KafkaMisconfigured
@@ -14,9 +13,10 @@ from floe.model.ranges import OffsetRange
 from floe.planning.refusing_tables import of_takers
 from floe.planning.replay_request import ReplayRequest
 from floe.tables.file_checks import file_access
+from floe.tables.lake import Lake
 from floe.tables.row_removal import RowRemover, check_no_shared_offsets
 from floe.tables.source_columns import OriginColumns, check_has_transform
-from floe.tables.table_state import TableState, TableStates
+from floe.tables.table_state import TableState
 
 
 def check_not_compacted(source: Cluster, topic: str) -> None:
@@ -57,7 +57,7 @@ class RemovalForecast:
 
 
 def forecast_removals(
-    target: Connector, plan: Plan, request: ReplayRequest, ranges: Sequence[OffsetRange]
+    target: Connector, open_lake: Callable[[], Lake], plan: Plan, request: ReplayRequest, ranges: Sequence[OffsetRange]
 ) -> tuple[RemovalForecast, ...]:
     """Return what is removed from each table that does not refuse. Raises PlanRefused, and the refusal when all refuse."""
     if not request.tables:
@@ -68,8 +68,7 @@ def forecast_removals(
         raise PlanRefused(msg, code="FLOE-305")
     for name in request.tables:
         check_has_transform(name, target)
-    states = TableStates(Tables.of(target), target, plan.cluster_id)
-    found = states.open(request.tables, (), must_exist=not target.creation.is_on)
+    found = open_lake().states(request.tables, must_exist=not target.creation.is_on)
     return tuple(of_takers(found, lambda state: _forecast(state, target, plan, ranges)).values())
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from uuid6 import uuid7
 
-from floe.catalogs.client import Tables
 from floe.config import Connector
 from floe.config.overrides.run_overrides import replace_keys
 from floe.control.headers import header_list
@@ -26,14 +26,19 @@ from floe.model.positions import check_owner
 from floe.model.ranges import TopicPartition
 from floe.model.route_hash import MAIN_BRANCH
 from floe.model.slice_kind import SliceKind
-from floe.planning.dead_letter_replay import DeadLetterForecast, dead_letter_ledgers, find_dead_letters
+from floe.planning.dead_letter_replay import (
+    DeadLetterForecast,
+    dead_letter_ledgers,
+    dead_letter_table,
+    find_dead_letters,
+)
 from floe.planning.refusing_tables import table_offsets
 from floe.planning.replace_preview import RemovalForecast, check_not_compacted, forecast_removals
 from floe.planning.replay_ranges import ReplayContext, check_no_backlogs, resolve
 from floe.planning.replay_request import Bounds, ReplayRequest
 from floe.planning.slicing import Forecast, cut, forecast
+from floe.tables.lake import Lake
 from floe.tables.routes import EVERY_TABLE, Routes
-from floe.tables.table_state import TableStates
 
 BRANCH_KEY = "iceberg.tables.default-commit-branch"
 
@@ -124,7 +129,10 @@ def draft_replay(
         slices=(),
         code=target.code,
     )
-    redrive = find_dead_letters(connector, target, empty, request, ranges) if request.dead_letters else None
+    lake = cache(lambda: Lake.of(target, cluster_id))
+    redrive = None
+    if request.dead_letters:
+        redrive = find_dead_letters(dead_letter_table(target), lake(), connector, request, ranges)
     tables = request.tables if redrive is None or None in redrive.chosen.by_table else redrive.chosen.tables
     met = ranges if redrive is None else redrive.met(ranges)
     check_no_backlogs(met, positions, [t for t in tables if there.branch(t) == here.branch(t)])
@@ -132,10 +140,9 @@ def draft_replay(
     replay = Replay(empty, (), request, branches, is_dry=dry_run)
     if request.replaces:
         check_not_compacted(source, request.topic)
-        replay = replace(replay, removals=forecast_removals(target, empty, request, ranges))
+        replay = replace(replay, removals=forecast_removals(target, lake, empty, request, ranges))
     if redrive is None:
-        states = TableStates(Tables.of(target), target, cluster_id)
-        offsets = table_offsets(states, target, empty, request, ranges)
+        offsets = table_offsets(lake(), empty, request, ranges)
         ranges_of_slices = cut(ranges, list(offsets.new.values()), request.max_records)
         slices = tuple(
             Slice(i, SliceKind(request.overlap), of_slice, request.tables)
@@ -143,7 +150,7 @@ def draft_replay(
         )
         replay = replace(replay, forecasts=forecast(ranges, ranges_of_slices, offsets.new, offsets.held))
     else:
-        ledgers = dead_letter_ledgers(target, empty, redrive.chosen.tables)
+        ledgers = dead_letter_ledgers(lake(), redrive.chosen.tables)
         slices = redrive.slices(ranges, request, target)
         replay = replace(replay, dead_letters=redrive.forecasts(ledgers))
     ends = _control_ends(control, connector.control_topic) if slices and not dry_run else {}

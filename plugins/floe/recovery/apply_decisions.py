@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from pyiceberg.table import Table
 
-from floe.catalogs.client import Tables
 from floe.config import Connector
 from floe.model.decisions import Decisions, Rollback
 from floe.model.exceptions import Superseded
@@ -20,6 +19,7 @@ from floe.recovery.ledger_amendment import KeepAnchor, update_ledger
 from floe.recovery.rollback import left_replacement, rolled_back, with_gained
 from floe.tables.connector_ledgers import Ledgers
 from floe.tables.history import GROUP, SLICE, check_table_history, find_slice
+from floe.tables.lake import Lake
 from floe.tables.routes import Routes
 from floe.tables.table_ledger import origin_of
 
@@ -51,10 +51,10 @@ class DecisionApplier:
         """
         if self._decisions.reset_topics:
             ledgers = Ledgers(self._connector)
-            tables = ledgers.tables
+            lake = Lake(ledgers.tables, self._connector, self._plan.cluster_id)
             for name in ledgers.with_dead_letters:
-                if tables.load(name) is not None:
-                    self._update_ledger(tables, name, "adopt", self._with_reset_topics)
+                if lake.client.load(name) is not None:
+                    self._update_ledger(lake, name, "adopt", self._with_reset_topics)
 
     def after_positions(self, positions: Iterable[Position]) -> None:
         """Take rolled back offsets out of the ledgers, or let the ledgers go on from the present heads.
@@ -64,12 +64,12 @@ class DecisionApplier:
         """
         if self._decisions.rolled_back:
             self._positions = {(p.tp, p.metadata_fields.topic_id): p for p in positions}
-            tables = Tables.of(self._connector)
+            lake = Lake.of(self._connector, self._plan.cluster_id)
             for name, how in self._decisions.rolled_back.items():
                 change = self._reopened if how is Rollback.REPLAY else self._accepted
-                self._update_ledger(tables, name, f"rolled-back-{how}", change)
+                self._update_ledger(lake, name, f"rolled-back-{how}", change)
 
-    def _update_ledger(self, tables: Tables, name: str, kind: str, change: ChangeOfLedger) -> None:
+    def _update_ledger(self, lake: Lake, name: str, kind: str, change: ChangeOfLedger) -> None:
         summary = {
             GROUP: self._plan.group_id,
             SLICE: f"{self._plan.plan_id}/{kind}",
@@ -94,7 +94,7 @@ class DecisionApplier:
                 raise Superseded(msg)
             return changed
 
-        update_ledger(tables, self._connector, name, checked, summary, self._origin)
+        update_ledger(lake, name, checked, summary, self._origin)
 
     def _origin(self, table: Table) -> str:
         return origin_of(table.metadata, self._routes.branch(".".join(table.name())), self._plan.group_id)

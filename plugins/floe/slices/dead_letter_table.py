@@ -8,7 +8,8 @@ from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
 from floe.slices.dead_letter_schema import DEAD_LETTERS_SCHEMA, check_suitable
-from floe.tables.table_state import TableState, TableStates
+from floe.tables.lake import Lake
+from floe.tables.table_state import TableState
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,13 @@ class DeadLetterTable:
     open_dead_letters: DeadLetterOffsets
 
     @classmethod
-    def open(cls, states: TableStates, name: str, plan: Plan, slice_: Slice) -> "DeadLetterTable":
+    def open(cls, lake: Lake, name: str, plan: Plan, slice_: Slice) -> "DeadLetterTable":
         """Open the table, created if it is missing. Raises DeadLetterTableUnsuitable, and what the catalog raises."""
         topics = frozenset(r.topic for r in slice_.ranges)
-        state = states.one(name, topics, uuid=plan.tables)
+        state = lake.state(name, topics, uuid=plan.tables)
         if state.table is None:
-            states.client.create(name, DEAD_LETTERS_SCHEMA, TableSettings())
-            state = states.one(name, topics, must_exist=True)
+            lake.client.create(name, DEAD_LETTERS_SCHEMA, TableSettings())
+            state = lake.state(name, topics, must_exist=True)
         check_suitable(name, state.required().schema())
         new = tuple((r, state.ledger.new_offsets(r, state.routes[r.topic])) for r in slice_.ranges)
         seen = [
@@ -39,4 +40,4 @@ class DeadLetterTable:
             for r, offsets in new
             for start, end in Intervals.of([(r.start, r.end)]) - offsets
         ]
-        return cls(state, new, states.open_dead_letters(seen, state))
+        return cls(state, new, lake.open_dead_letters(seen, state))

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from floe.catalogs.client import Tables
 from floe.config import Connector
 from floe.control.recent_tables import recent_tables
 from floe.kafka.admin import Cluster
@@ -11,18 +10,18 @@ from floe.kafka.settings import KafkaSettings
 from floe.model.plan import Plan, Slice
 from floe.model.range_limits import limit_of
 from floe.slices.dead_letter_table import DeadLetterTable
-from floe.tables.table_state import TableStates
+from floe.tables.lake import Lake
 
 
 @dataclass(frozen=True)
 class SliceState:
     """What the catalog and Kafka contain for a slice.
 
-    ``states``: the catalog's tables. ``dead_letters``: None without a dead-letter table. ``recent``: the tables that the
+    ``lake``: the catalog's tables. ``dead_letters``: None without a dead-letter table. ``recent``: the tables that the
     slice's records will most likely name; a hint. ``is_limited``: whether an earlier write of it took too long.
     """
 
-    states: TableStates
+    lake: Lake
     dead_letters: DeadLetterTable | None
     recent: frozenset[str]
     is_limited: bool
@@ -31,12 +30,12 @@ class SliceState:
     def read(cls, connector: Connector, settings: KafkaSettings, plan: Plan, slice_: Slice) -> "SliceState":
         """Ask, and create the table and the topic of dead letters where they are missing. Raises what prevents reading."""
         policy = connector.errors
-        states = TableStates(Tables.of(connector), connector, plan.cluster_id)
-        dead_letters = None if policy.table is None else DeadLetterTable.open(states, policy.table, plan, slice_)
+        lake = Lake.of(connector, plan.cluster_id)
+        dead_letters = None if policy.table is None else DeadLetterTable.open(lake, policy.table, plan, slice_)
         if policy.topic is not None:
             ensure_dead_letter_topic(Cluster.of_control(settings), policy.topic, policy.topic_replication)
         recent = _recent_tables(connector, settings, plan, slice_)
-        return cls(states, dead_letters, recent, limit_of(plan.positions, slice_.limit_name) is not None)
+        return cls(lake, dead_letters, recent, limit_of(plan.positions, slice_.limit_name) is not None)
 
 
 def _recent_tables(connector: Connector, settings: KafkaSettings, plan: Plan, slice_: Slice) -> frozenset[str]:

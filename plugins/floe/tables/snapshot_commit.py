@@ -7,10 +7,10 @@ that was written is ever deleted here.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.update import RemovePropertiesUpdate, SetPropertiesUpdate, TableUpdate
 
 from floe.catalogs.commit_check import SentCommit
@@ -29,6 +29,24 @@ COMES_AGAIN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeErr
 """What values raise that cannot be read or written, Arrow's errors among them; those of stores are OSErrors."""
 
 
+class LedgerUpdate(NamedTuple):
+    """The ledger that goes with a snapshot, and the name of its property.
+
+    ``keeps_anchor``: its history is still to be decided about, so it goes on referring to the snapshot it referred to.
+    """
+
+    name: str
+    ledger: Ledger
+    keeps_anchor: bool = False
+
+
+class Committed(NamedTuple):
+    """What a commit made: the table's metadata after it, and the id of its snapshot, None where it made none."""
+
+    metadata: TableMetadata
+    snapshot_id: int | None
+
+
 def append(
     table: Table,
     branch: str,
@@ -36,56 +54,42 @@ def append(
     properties: Mapping[str, str],
     ledger_name: str,
     ledger: Ledger,
-    *,
-    keep_anchor: bool = False,
 ) -> int:
-    """Commit files and ledger in one snapshot on ``branch`` and return its id.
-
-    The ledger's anchor is set to that snapshot, or kept where the history is still to be decided about. Whatever is
-    raised after the request was sent leaves the outcome unknown: reload the table and compare. Raises TableRefused for
-    files of a spec that the table does not have.
-    """
+    """Commit files and ledger in one snapshot on ``branch`` and return its id; raises what :func:`commit_change` raises."""
     change = append_files(table, branch, properties, files)
-    return commit_snapshot(table, change, ledger_name, ledger, keep_anchor=keep_anchor)
+    return _commit_snapshot(table, change, LedgerUpdate(ledger_name, ledger))[1]
 
 
-def commit_snapshot(
-    table: Table,
-    change: Change,
-    ledger_name: str,
-    ledger: Ledger,
-    *,
-    keep_anchor: bool = False,
-) -> int:
-    """Send a snapshot, the ledger that goes with it, and what expires, in one catalog commit; return the snapshot's id.
+def commit_change(table: Table, change: Change, update: LedgerUpdate | None = None) -> Committed:
+    """Send a change, the ledger that goes with its snapshot, and what is due to expire then, in one catalog commit.
 
-    Raises CommitAltered if the catalog does not keep what was sent.
-    """
-    metadata, branch = table.metadata, change.branch
-    snapshot = NewSnapshot(table, change)
-    if not keep_anchor:
-        ledger = ledger.anchored(Anchor(snapshot.snapshot_id, metadata.next_sequence_number()))
-    properties = write_properties(ledger_name, ledger, provider_of(table).max_property_length)
-    with _prepared(table):
-        updates, requirements = snapshot.prepare()
-        expiry = expiring(table, branch, updates, ledger_name, ledger)
-    stale = stale_properties(ledger_name, metadata.properties, properties)
-    ledger_changes = Changes(properties=properties, removals=stale)
-    _send(table, (updates, requirements), (ledger_changes, expiry), branch, snapshot.snapshot_id)
-    return snapshot.snapshot_id
-
-
-def commit_change(table: Table, change: Change) -> TableMetadata:
-    """Send a change that no ledger goes with in one catalog commit; return the table's metadata after it.
-
-    Raises CommitAltered if the catalog does not keep what was sent, and what the catalog raises.
+    The ledger's anchor is set to the snapshot, unless it keeps its own. A change without a snapshot has no ledger. Raises
+    CommitFailedException after a conflict, CommitAltered if the catalog does not keep what was sent, TableRefused where no
+    commit to the table can be made. Whatever else is raised after the request was sent leaves the outcome unknown: load
+    the table and compare.
     """
     if change.operation is None:
-        return _send(table, ((), ()), (taking_out(table, change.expired),), expired=change.expired.snapshots)
+        metadata = _send(table, ((), ()), (taking_out(table, change.expired),), expired=change.expired.snapshots)
+        return Committed(metadata, None)
+    return Committed(*_commit_snapshot(table, change, update))
+
+
+def _commit_snapshot(table: Table, change: Change, update: LedgerUpdate | None) -> tuple[TableMetadata, int]:
     snapshot = NewSnapshot(table, change)
+    if update is None:
+        with _prepared(table):
+            prepared = snapshot.prepare()
+        return _send(table, prepared, (), change.branch, snapshot.snapshot_id), snapshot.snapshot_id
+    before, name, ledger = table.metadata, update.name, update.ledger
+    if not update.keeps_anchor:
+        ledger = ledger.anchored(Anchor(snapshot.snapshot_id, before.next_sequence_number()))
+    properties = write_properties(name, ledger, provider_of(table).max_property_length)
     with _prepared(table):
-        prepared = snapshot.prepare()
-    return _send(table, prepared, (), change.branch, snapshot.snapshot_id)
+        updates, requirements = snapshot.prepare()
+        expiry = expiring(table, change.branch, updates, name, ledger)
+    ledger_changes = Changes(properties=properties, removals=stale_properties(name, before.properties, properties))
+    changes = (ledger_changes, expiry)
+    return _send(table, (updates, requirements), changes, change.branch, snapshot.snapshot_id), snapshot.snapshot_id
 
 
 def _send(
@@ -129,8 +133,3 @@ def _prepared(table: Table) -> Iterator[None]:
             "the snapshot before"
         )
         raise TableRefused(msg, code="FLOE-412") from error
-
-
-def append_nothing(table: Table, branch: str = MAIN_BRANCH) -> None:
-    """Add an empty snapshot, such as a new branch's first, for rows to be replaced on it."""
-    commit_change(table, append_files(table, branch, {}, ()))

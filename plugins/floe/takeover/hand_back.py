@@ -9,7 +9,6 @@ import pyiceberg
 from pyiceberg.table import Table
 
 import floe
-from floe.catalogs.client import Tables
 from floe.config import Connector
 from floe.kafka.admin import Cluster
 from floe.kafka.group_offsets import commit_transactional_id
@@ -22,10 +21,10 @@ from floe.model.ranges import PartitionLog, TopicPartition
 from floe.recovery.ledger_amendment import update_ledger
 from floe.tables.connector_ledgers import Ledgers
 from floe.tables.history import GROUP
+from floe.tables.lake import Lake
 from floe.tables.routes import Routes
 from floe.tables.snapshot_summary import committed_offsets, offsets_property, raised
 from floe.tables.table_ledger import branch_ledger
-from floe.tables.table_state import TableStates
 from floe.takeover.exceptions import HandBackRefused
 from floe.takeover.sink_state import Control, all_positions, check_sink_is_stopped, coordinator_group, is_floes
 
@@ -63,7 +62,7 @@ def hand_back(connector: Connector, settings: KafkaSettings) -> HandBackReport:
     _check_positions(connector, positions, logs)
     control = Control.open(cluster, connector.control_topic)
     cluster_id = source.cluster_id()
-    tables = _HandBack(connector, Tables.of(connector), cluster_id, positions, control).tell_tables()
+    tables = _HandBack(connector, Lake.of(connector, cluster_id), positions, control).tell_tables()
     if connector.sink_group_id != connector.group_id:
         _send(producer, connector, connector.sink_group_id, ((p.tp, p.offset) for p in positions))
     ends = ((TopicPartition(connector.control_topic, partition), end) for partition, end in control.ends.items())
@@ -107,8 +106,7 @@ class _HandBack:
     def __init__(
         self,
         connector: Connector,
-        tables: Tables,
-        cluster_id: str,
+        lake: Lake,
         positions: tuple[Position, ...],
         control: Control,
     ) -> None:
@@ -116,13 +114,13 @@ class _HandBack:
         self._routes = Routes(connector)
         self._positions = {p.tp: p for p in positions}
         self._control = control
-        self._tables = tables
+        self._lake = lake
         self._groups = dict.fromkeys((connector.group_id, connector.sink_group_id))
         self._plan = Plan(
             plan_id=uuid.uuid4().hex,
             connector=connector.name,
             group_id=connector.group_id,
-            cluster_id=cluster_id,
+            cluster_id=lake.cluster_id,
             config=connector.frozen(),
             control_topic=connector.control_topic,
             control_ends=control.ends,
@@ -131,15 +129,11 @@ class _HandBack:
         )
 
     def tell_tables(self) -> dict[str, int | None]:
-        states = TableStates(self._tables, self._connector, self._plan.cluster_id)
-        found = states.open(Ledgers(self._connector).names, (), must_exist=False)
+        found = self._lake.states(Ledgers(self._connector).names)
         existing = {name: state for name, state in found.items() if state.checked().table is not None}
         for name, state in existing.items():
             self._check_table(name, state.required(), state.ledger)
-        return {
-            name: update_ledger(self._tables, self._connector, name, self._ledger_for_sink, self._summary())
-            for name in existing
-        }
+        return {name: update_ledger(self._lake, name, self._ledger_for_sink, self._summary()) for name in existing}
 
     def _branch(self, table: Table) -> str:
         return self._routes.branch(".".join(table.name()))

@@ -12,24 +12,22 @@ from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 
 import floe
-from floe.catalogs.client import Tables
 from floe.control.data_files import to_pyiceberg
 from floe.control.exceptions import DataFileConversionError
 from floe.crash_points import CrashPoint, reach
 from floe.model.holding import LogId
 from floe.model.ledger import Ledger
-from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan
 from floe.model.route_hash import KAFKA_CONNECT_ROUTE
-from floe.tables.change import SpecFile
+from floe.tables.change import SpecFile, append_files
 from floe.tables.exceptions import AnnouncementVoid
 from floe.tables.file_checks import check_data_files
 from floe.tables.history import GROUP, NEW_OFFSETS
+from floe.tables.lake import Lake
 from floe.tables.retry import retry
-from floe.tables.snapshot_commit import append
 from floe.tables.snapshot_summary import Offsets, committed_offsets, offsets_property, raised
 from floe.tables.table_ledger import branch_ledger
-from floe.tables.table_state import Since, TableStates
+from floe.tables.table_state import Since
 from floe.takeover.exceptions import TakeoverRefused
 from floe.takeover.footers import check_footers, without_metrics
 from floe.takeover.pending_files import LEAVE_OUT, START_IT, PendingFile, Written, files_of, uncommitted
@@ -115,19 +113,18 @@ def check_table(table: Table, seed: InitialLedger, written: Sequence[Written]) -
 
 
 def commit_takeover(
-    tables: Tables, name: str, seed: InitialLedger, written: Sequence[Written], retry_for: float
+    lake: Lake, name: str, seed: InitialLedger, written: Sequence[Written], retry_for: float
 ) -> TableTakeover:
     """Commit files and ledger to one table in one snapshot, once, however often this is called.
 
     Conflicts and unclear answers are tried again for ``retry_for`` seconds from the table's present state. Raises
     TableRefused, or TableNotCommitted at the end.
     """
-    states = TableStates(tables, tables.connector, seed.plan.cluster_id, SINCE_TAKEN)
     wanted = {one.payload.table_reference.table_uuid for one in written} - {None}
     uuid = {name: wanted.pop() if len(wanted) == 1 else None} if wanted else {}
 
     def attempt() -> TableTakeover:
-        state = states.one(name, uuid=uuid, branch=seed.branch)
+        state = lake.state(name, uuid=uuid, since=SINCE_TAKEN, branch=seed.branch)
         table, after = state.table, seed.added_to(state.ledger)
         if table is None:
             return TableTakeover(name, None)
@@ -135,15 +132,8 @@ def commit_takeover(
         if after == state.ledger and not files:
             return TableTakeover(name, None)
         reach(CrashPoint.TAKEOVER_TABLE)
-        with tables.committing(name):
-            snapshot_id = append(
-                table,
-                seed.branch,
-                spec_files(table, files),
-                seed.summary(table, files),
-                property_name(seed.plan.group_id, seed.branch),
-                after,
-            )
+        change = append_files(table, seed.branch, seed.summary(table, files), spec_files(table, files))
+        snapshot_id = lake.commit(table, change, after).snapshot_id
         reach(CrashPoint.TAKEOVER_TABLE_LANDED)
         return TableTakeover(name, snapshot_id, len(files), sum(f.file.record_count for f in files))
 

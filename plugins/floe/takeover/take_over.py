@@ -17,6 +17,7 @@ from floe.model.ranges import TopicPartition
 from floe.model.route_hash import MAIN_BRANCH
 from floe.tables.connector_ledgers import Ledgers
 from floe.tables.history import snapshot_property
+from floe.tables.lake import Lake
 from floe.tables.routes import Routes
 from floe.tables.snapshot_summary import Committed, Offsets, committed_offsets, offsets_property, topic_in_use
 from floe.takeover.adopt_offsets import TakenPositions
@@ -75,9 +76,9 @@ class _Takeover:
             if table is not None:
                 check_table(table, self._seed_of(name), pending.get(name, []))
         timeout_s = self._connector.committing.timeout_ms / 1000
-        taken = []
+        lake, taken = Lake(self._ledgers.tables, self._connector, self._left.cluster_id), []
         for name in names:
-            one = commit_takeover(self._ledgers.tables, name, self._seed_of(name), pending.get(name, []), timeout_s)
+            one = commit_takeover(lake, name, self._seed_of(name), pending.get(name, []), timeout_s)
             log.info("table %s: %s rows in %s files, snapshot %s", name, one.rows, one.files, one.snapshot_id)
             taken.append(one)
         mover = TakenPositions(self._connector, self._settings, self._left, self._positions, self._seed)

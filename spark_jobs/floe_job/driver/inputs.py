@@ -50,7 +50,7 @@ def prepare(job: SliceJob) -> SliceInputs:
         job.slice.records,
         ", ".join(job.slice.tables) or "the tables that records name",
     )
-    lookup = TableLookup(job, found.states)
+    lookup = TableLookup(job, found.lake)
     tables = lookup.open(found.recent)
     parts = tuple(divide(job.slice.ranges, job.connector.reading.tasks, job.plan.epochs))
     return SliceInputs(job, dead_letters, tables, parts, lookup, is_limited=found.is_limited)

@@ -10,7 +10,8 @@ from pyiceberg.types import TimeType
 
 from floe.model.ledger import Ledger
 from floe.model.slice_kind import SliceKind
-from floe.tables.table_state import PARALLELISM, TableState, TableStates
+from floe.tables.lake import PARALLELISM, Lake
+from floe.tables.table_state import TableState
 from floe_job.driver.job import SliceJob
 from floe_job.driver.refused_tables import refused_by_records
 from floe_job.driver.slice_table import SliceTable, raise_if_none_is_left
@@ -28,7 +29,7 @@ class TableLookup:
     """Opens, creates and changes the tables of one slice."""
 
     job: SliceJob
-    states: TableStates
+    lake: Lake
 
     def open(self, recent: Iterable[str]) -> SliceTables:
         """Open the slice's tables; where records name them, those that ``recent`` runs wrote, and those of its dead letters.
@@ -83,19 +84,19 @@ class TableLookup:
         return found
 
     def _evolved(self, table: SliceTable, changes: SchemaChanges) -> SliceTable:
-        evolved = table.in_state(self.job, self.states.evolve(table.state, changes))
+        evolved = table.in_state(self.job, self.lake.evolve(table.state, changes))
         _warn_of_times(table, evolved)
         return evolved
 
     def _opened(self, names: Sequence[str]) -> list[SliceTable]:
         must_exist = bool(self.job.slice.tables) and not self.job.connector.creation.is_on
-        states = self.states.open(names, self.job.topics, must_exist=must_exist, uuid=self.job.plan.tables)
+        states = self.lake.states(names, self.job.topics, must_exist=must_exist, uuid=self.job.plan.tables)
         with ThreadPoolExecutor(PARALLELISM) as pool:
             return list(pool.map(lambda state: SliceTable.of(self.job, state), states.values()))
 
     def _absent(self, name: str) -> TableState:
         """Return the state of a table that the catalog does not list."""
-        routes = self.states.routes
+        routes = self.lake.routes
         ledger = Ledger(self.job.plan.cluster_id)
         return TableState(name, None, routes.branch(name), routes.of(name, self.job.topics), ledger)
 
@@ -104,7 +105,7 @@ class TableLookup:
 
         Some that it does not list are looked up anyway, as a catalog may omit tables from its lists.
         """
-        listed = self.states.client.listed(names) if len(names) > MAX_LOOKED_UP else None
+        listed = self.lake.client.listed(names) if len(names) > MAX_LOOKED_UP else None
         if listed is None:
             return names, ()
         others = [name for name in names if name not in listed]

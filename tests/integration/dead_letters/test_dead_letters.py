@@ -53,14 +53,14 @@ def test_run_killed_after_dead_letters_repeats_nothing(pipeline: MakePipeline) -
     one.write(plan)
     gone = one.table()
     one.connector  # noqa: B018
-    from floe.catalogs.client import Tables
     from floe.commit.table_commit import commit_table
     from floe.control.table_work import TableWork
+    from floe.tables.lake import Lake
 
     found = one.committer(plan).announcements([plan.slice_id(plan.slices[0])])[plan.slice_id(plan.slices[0])]
     table_files = next(s for s in found.files if s.table == DEAD_LETTERS)
-    first = commit_table(Tables.of(one.connector), TableWork.of(plan, found, table_files), 5)
-    again = commit_table(Tables.of(one.connector), TableWork.of(plan, found, table_files), 5)
+    first = commit_table(Lake.of(one.connector, plan.cluster_id), TableWork.of(plan, found, table_files), 5)
+    again = commit_table(Lake.of(one.connector, plan.cluster_id), TableWork.of(plan, found, table_files), 5)
     assert (first.already, again.already) == (False, True)
     assert gone.current_snapshot() == one.table().current_snapshot()
     # the run is given up: the next one reads the range again, and more

@@ -10,6 +10,7 @@ from floe.commit.table_commit import commit_table
 from floe.control.table_work import TableWork
 from floe.model.plan import Plan
 from floe.tables.exceptions import SliceStale
+from floe.tables.lake import Lake
 from tests.support.runs.mishaps import roll_back
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.redrive import DEAD_LETTERS, DEAD_LETTERS_KEY, REDRIVE, announced, order, schema_of_text, states
@@ -87,7 +88,7 @@ def test_two_redrives_committed_crosswise_are_completed_by_third(pipeline: MakeP
     for (plan, effective), table in zip(plans, ("db.a", "db.b"), strict=True):
         found = announced(effective, plan)
         (table_files,) = [s for s in found.files if s.table == table]
-        commit_table(Tables.of(effective.connector), TableWork.of(plan, found, table_files), 5)
+        commit_table(Lake.of(effective.connector, plan.cluster_id), TableWork.of(plan, found, table_files), 5)
     for plan, effective in plans:
         with pytest.raises(SliceStale):
             effective.commit(plan)
@@ -117,7 +118,7 @@ def test_run_read_again_over_fixed_table_resolves_dead_letters(
     one.write(plan)
     found = announced(one, plan)
     (table_files,) = [s for s in found.files if s.table == DEAD_LETTERS]
-    commit_table(Tables.of(one.connector), TableWork.of(plan, found, table_files), 5)
+    commit_table(Lake.of(one.connector, plan.cluster_id), TableWork.of(plan, found, table_files), 5)
     fix_table(one)
     again = one.plan()
     one.write(again)

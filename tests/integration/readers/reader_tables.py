@@ -54,7 +54,7 @@ from floe.parquet.arrow_shapes import storage_type
 from floe.parquet.file_rewriter import FileRewriter
 from floe.parquet.table_writer import TableWriter
 from floe.tables.change import SpecFile, replace_files
-from floe.tables.snapshot_commit import append, commit_snapshot
+from floe.tables.snapshot_commit import LedgerUpdate, append, commit_change
 
 LEDGER = property_name("connect-readers", "main")
 NAN = float("nan")
@@ -250,4 +250,4 @@ def _rewrite_oldest(table: Table) -> None:
     rewriter = FileRewriter(table.metadata, table.io, table.schema(), table.properties)
     again = SpecFile(task.file.spec_id, rewriter.rewrite(task.file, first.to_arrow_batch_reader()))
     change = replace_files(table, "main", {}, (again,), (task.file,))
-    commit_snapshot(table, change, LEDGER, Ledger("cluster"))
+    commit_change(table, change, LedgerUpdate(LEDGER, Ledger("cluster")))

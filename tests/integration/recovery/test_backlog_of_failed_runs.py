@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.commit import slice_commit
 from floe.commit.table_commit import TableCommit, commit_table
@@ -18,7 +17,8 @@ from floe.model.plan import Plan
 from floe.model.slice_kind import SliceKind
 from floe.planning.live_plan import open_plan
 from floe.tables.exceptions import SliceNotWritten, TableNotCommitted, TablesBehind
-from floe.tables.table_state import SchemaChanges, TableState, TableStates
+from floe.tables.lake import Lake
+from floe.tables.table_state import SchemaChanges, TableState
 from tests.support.runs.mishaps import (
     BAD,
     GOOD,
@@ -68,11 +68,11 @@ def test_live_slice_cleared_after_catch_up_makes_backlog_again(pipeline: MakePip
 def test_live_slice_committed_by_second_try_makes_backlog(
     pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_bad(tables: Tables, work: TableWork, timeout_s: float) -> TableCommit:
+    def only_bad(lake: Lake, work: TableWork, timeout_s: float) -> TableCommit:
         if work.table == GOOD:
             msg = "another process committed first, every time"
             raise TableNotCommitted(msg)
-        return commit_table(tables, work, timeout_s)
+        return commit_table(lake, work, timeout_s)
 
     pizzas, plan = catching_up(pipeline)
     pizzas.write(plan)
@@ -145,19 +145,19 @@ def test_forgiving_helps_where_a_position_has_no_room_for_debts(
 def test_table_that_may_not_be_altered_has_backlog_other_none(
     pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    evolve = TableStates.evolve
+    evolve = Lake.evolve
 
-    def refused(states: TableStates, state: TableState, changes: SchemaChanges) -> TableState:
+    def refused(lake: Lake, state: TableState, changes: SchemaChanges) -> TableState:
         if state.name == BAD:
             msg = f"not allowed to change table {BAD!r}"
             return state.refused(CatalogMisconfigured(msg))
-        return evolve(states, state, changes)
+        return evolve(lake, state, changes)
 
     pizzas = two_tables(pipeline)
     run_each(pizzas, 0)
     pizzas.produce([{"id": i, "new": 1} for i in range(10, 20)])
     with monkeypatch.context() as patch:
-        patch.setattr(TableStates, "evolve", refused)
+        patch.setattr(Lake, "evolve", refused)
         assert "not allowed to change" in str(run_behind(pizzas))
         assert "db.bad" in str(run_behind(pizzas))
     assert pizzas.column("id", GOOD) == list(range(20))

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from floe.commit import table_commit as landing
 from floe.exceptions import FloeError
+from floe.tables import lake
+from floe.tables.snapshot_commit import Committed
 from tests.support.runs.pipeline import MakePipeline
 from tests.support.runs.records import orders
 from tests.support.runs.replacements import REPLACE, append_foreign, eaten
@@ -19,15 +20,15 @@ def test_a_lost_answer_is_looked_at_again(pipeline: MakePipeline, monkeypatch: p
     one = eaten(pipeline)
     plan, effective = opened(one, ranges={"0": [10, 60]}, **REPLACE)
     effective.write(plan)
-    perform = landing.commit_snapshot
-    answers: list[int] = []
+    perform = lake.commit_change
+    answers: list[Committed] = []
 
-    def lossy(*given: Any) -> int:
+    def lossy(*given: Any) -> Committed:
         answers.append(perform(*given))
         msg = "reset"
         raise ConnectionError(msg)
 
-    monkeypatch.setattr(landing, "commit_snapshot", lossy)
+    monkeypatch.setattr(lake, "commit_change", lossy)
     effective.commit(plan)
     assert len(answers) == 1
     assert one.column("id") == list(range(200))
@@ -37,16 +38,16 @@ def test_a_foreign_append_in_between_is_kept(pipeline: MakePipeline, monkeypatch
     one = eaten(pipeline)
     plan, effective = opened(one, ranges={"0": [10, 60]}, **REPLACE)
     effective.write(plan)
-    perform = landing.commit_snapshot
+    perform = lake.commit_change
     calls: list[int] = []
 
-    def late(*given: Any) -> int:
+    def late(*given: Any) -> Committed:
         calls.append(1)
         if len(calls) == 1:
             append_foreign(one)
         return perform(*given)
 
-    monkeypatch.setattr(landing, "commit_snapshot", late)
+    monkeypatch.setattr(lake, "commit_change", late)
     effective.commit(plan)
     assert len(calls) == 2
     assert one.column("id") == [*range(200), 999]

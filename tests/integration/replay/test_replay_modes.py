@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from floe.catalogs.client import Tables
-from floe.commit import table_commit
 from floe.exceptions import FloeError
 from floe.model.plan import Plan
 from floe.planning.replay_plan import draft_replay, open_replay
+from floe.tables import lake
 from floe.tables.exceptions import SliceNotWritten
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.redrive import REDRIVE, connector_with_dead_letters, states
@@ -122,15 +122,15 @@ def test_replay_killed_at_the_catalog_is_committed_once(
     plan, effective = opened(one, **mode.params)
     effective.write(plan)
     before = snapshots(one)
-    perform = table_commit.commit_snapshot
+    perform = lake.commit_change
 
-    def dying(*given: Any) -> int:
+    def dying(*given: Any) -> NoReturn:
         if moment == "after":
             perform(*given)
         raise Killed
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(table_commit, "commit_snapshot", dying)
+        patch.setattr(lake, "commit_change", dying)
         effective.commit(plan)
     assert snapshots(one) == before + (moment == "after")
     effective.commit(plan)

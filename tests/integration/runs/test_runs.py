@@ -20,6 +20,7 @@ from floe.exceptions import FloeError
 from floe.model.exceptions import Superseded
 from floe.model.ledger_codec import property_name, read_properties
 from floe.tables.exceptions import SliceNotWritten
+from floe.tables.lake import Lake
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 
@@ -100,7 +101,9 @@ def test_run_killed_between_table_and_position_adds_once(pipeline: MakePipeline)
     pizzas.produce(orders(0, 100))
     plan = pizzas.plan()
     announcement = pizzas.write(plan)[0]
-    commit_table(Tables.of(pizzas.connector), TableWork.of(plan, announcement, announcement.files[0]), 10)
+    commit_table(
+        Lake.of(pizzas.connector, plan.cluster_id), TableWork.of(plan, announcement, announcement.files[0]), 10
+    )
     assert pizzas.position() == {0: 0}
 
     pizzas.produce(orders(100, 130))
@@ -117,7 +120,9 @@ def test_commit_repeated_after_kill_moves_the_position(pipeline: MakePipeline) -
     pizzas.produce(orders(0, 100))
     plan = pizzas.plan()
     announcement = pizzas.write(plan)[0]
-    first = commit_table(Tables.of(pizzas.connector), TableWork.of(plan, announcement, announcement.files[0]), 10)
+    first = commit_table(
+        Lake.of(pizzas.connector, plan.cluster_id), TableWork.of(plan, announcement, announcement.files[0]), 10
+    )
     report = pizzas.commit(plan)
     assert [(t.already, t.snapshot_id) for t in report.committed] == [(True, first.snapshot_id)]
     assert pizzas.position() == {0: 100}

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from floe.commit import run_commit, slice_commit
+from floe.commit import run_commit
 from floe.control.headers import MAC
 from floe.control.wire.codec import decode
 from floe.kafka.admin_topics import Readable
@@ -17,8 +17,8 @@ from floe.kafka.transactions import ControlRecord
 from floe.model.positions import Position
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning import dropped_tables, live_plan
-from floe.recovery import apply_decisions
 from floe.tables import connector_ledgers
+from floe.tables import lake as tables_lake
 from tests.support.tables.lake import CLUSTER, TABLE, TOPIC, TOPIC_ID, Lake, Row
 
 
@@ -131,5 +131,5 @@ class Broker:
         monkeypatch.setattr(run_commit, "writer_of_positions", lambda *_: self)
         monkeypatch.setattr(dropped_tables, "control_ends", lambda *_: {0: 3})
         monkeypatch.setattr(dropped_tables, "filled_tables", lambda *_: self.filled)
-        for module in (slice_commit, connector_ledgers, apply_decisions):
+        for module in (tables_lake, connector_ledgers):
             monkeypatch.setattr(module, "Tables", SimpleNamespace(of=lambda _: self.lake.tables()))

@@ -16,6 +16,7 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from floe.catalogs.client import Tables, open_catalog
 from floe.config import Connector, parse_connector
 from floe.model.route_hash import route_hash
+from floe.tables.lake import Lake as ConnectorLake
 from tests.support.connectors import MINIMAL, sql_catalog
 
 GROUP = "connect-pizzas"
@@ -65,6 +66,11 @@ class Lake:
 
     def tables(self, catalog: Catalog | None = None, **over: object) -> Tables:
         return Tables(catalog or self.catalog(), self.connector(**over))
+
+    def opened(self, catalog: Catalog | None = None, **over: object) -> ConnectorLake:
+        """Return its tables as floe opens them."""
+        client = self.tables(catalog, **over)
+        return ConnectorLake(client, client.connector, CLUSTER)
 
     def create(
         self,

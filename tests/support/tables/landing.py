@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from floe.commit import slice_commit as module
 from floe.commit.slice_commit import SliceCommitter, SliceOutcome
+from floe.tables import lake as module
 from tests.support.tables.lake import OTHER_TABLE, TABLE, Lake
 from tests.support.tables.slices import Written, write_slice
 from tests.support.tables.wire import Wire, fails_first

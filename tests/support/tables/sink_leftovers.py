@@ -41,7 +41,7 @@ class Sink:
         return self.written(write_rows(self.lake.load(), expected((start, end)), spec_id), at)
 
     def land(self, *written: Written, catalog: Any = None, timeout_s: float = 20, **seed: Any) -> TableTakeover:
-        return commit_takeover(self.lake.tables(catalog), TABLE, self.seed(**seed), written, timeout_s)
+        return commit_takeover(self.lake.opened(catalog), TABLE, self.seed(**seed), written, timeout_s)
 
     def check_table(self, *written: Written) -> None:
         check_table(self.lake.load(), self.seed(), written)

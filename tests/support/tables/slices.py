@@ -159,8 +159,8 @@ class Written:
     def land(self, catalog: Catalog | None = None, timeout_s: float = 20) -> TableCommit:
         """Land it by a client of its own."""
         work = TableWork.of(self.plan, self.announcement, self.table_files)
-        tables = self.lake.tables(catalog, name=self.plan.group_id.removeprefix("connect-"))
-        return commit_table(tables, work, timeout_s)
+        opened = self.lake.opened(catalog, name=self.plan.group_id.removeprefix("connect-"))
+        return commit_table(opened, work, timeout_s)
 
 
 Write = Callable[..., Written]

@@ -11,9 +11,9 @@ from floe.catalogs.exceptions import CommitAltered
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
-from floe.tables.change import expire
+from floe.tables.change import append_files, expire
 from floe.tables.expiry import Expired
-from floe.tables.snapshot_commit import append, append_nothing, commit_change
+from floe.tables.snapshot_commit import append, commit_change
 from tests.support.tables.lake import CLUSTER, LEDGER, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
 from tests.support.tables.slices import write_slice
 from tests.support.tables.unfaithful import (
@@ -167,4 +167,4 @@ def test_first_snapshot_of_a_branch_that_a_catalog_ignores_is_refused(lake: Lake
     table = lake.create()
     alter_answers(table.catalog, without_branches)
     with pytest.raises(CommitAltered, match="branch 'audit' is at None"):
-        append_nothing(table, "audit")
+        commit_change(table, append_files(table, "audit", {}, ()))

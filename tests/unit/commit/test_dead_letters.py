@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from floe.catalogs.exceptions import CatalogMisconfigured
-from floe.commit import slice_commit as module
 from floe.commit.slice_commit import SliceCommitter, SliceOutcome
 from floe.commit.table_commit import TableCommit
 from floe.config import Connector
 from floe.control.table_work import TableWork
 from floe.model.route_hash import route_hash
+from floe.tables import lake as module
 from floe.tables.exceptions import SliceStale
 from floe.tables.routes import DEAD_LETTERS
 from floe.tables.table_ledger import ledger_of

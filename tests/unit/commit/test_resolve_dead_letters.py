@@ -60,7 +60,7 @@ def slice_with(*resolved: tuple[str | None, int]) -> tuple[Plan, Announcement]:
 
 
 def mark(lake: Lake, *resolved: tuple[str | None, int], catalog: Catalog | None = None, timeout_s: float = 20) -> None:
-    append_resolved_markers(lake.tables(catalog), *slice_with(*resolved), DEAD_LETTERS, "main", timeout_s)
+    append_resolved_markers(lake.opened(catalog), *slice_with(*resolved), DEAD_LETTERS, "main", timeout_s)
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable
-from floe.commit import slice_commit as module
 from floe.commit.slice_commit import SliceCommitter, TableOutcomes
 from floe.exceptions import FloeError
 from floe.model.positions import PartitionBacklog
+from floe.tables import lake as module
 from floe.tables.exceptions import AnnouncementVoid, SliceStale, TableNotCommitted, TableRefused
 from tests.support.tables.lake import OTHER_TABLE, ROUTE, TABLE, TOPIC, expected
 from tests.support.tables.landing import BOTH, Landing

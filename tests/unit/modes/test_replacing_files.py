@@ -13,7 +13,6 @@ from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
-from floe.catalogs.client import Tables
 from floe.commit.table_commit import commit_table
 from floe.control.table_work import TableWork
 from floe.model.intervals import Intervals
@@ -57,8 +56,9 @@ def replace_rows(lake: Lake, catalog: Catalog | None = None, timeout_s: float = 
     (one,) = plan.slices[0].ranges
     table = lake.load()
     table_files = make_share(table, [(one, Intervals.of([(3, 8)]))], ())
-    tables = Tables(catalog or lake.catalog(), lake.connector(**META))
-    commit_table(tables, TableWork.of(plan, make_announcement(plan, table_files), table_files), timeout_s)
+    commit_table(
+        lake.opened(catalog, **META), TableWork.of(plan, make_announcement(plan, table_files), table_files), timeout_s
+    )
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +21,6 @@ from floe.model.ranges import OffsetRange
 from floe.planning.kept_rows import dead_letters_with_rows
 from floe.slices.dead_letter_schema import DEAD_LETTERS_SCHEMA
 from floe.tables.snapshot_commit import append
-from floe.tables.table_state import TableStates
 from tests.support.tables.lake import CLUSTER, GROUP, LEDGER, OTHER_TABLE, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
 
 REPLAY = "0192f0c1d2e37a4b8c5d6e7f8a9b0c1d"
@@ -71,9 +71,8 @@ FOUND = DeadLetterOffsets(
 
 
 def kept(lake: Lake, connector: Connector | None = None, found: DeadLetterOffsets = FOUND) -> DeadLetterOffsets:
-    connector = connector or lake.connector(**KEYS)
-    states = TableStates(lake.tables(), connector, CLUSTER)
-    return dead_letters_with_rows(states, connector, states.one(OTHER_TABLE), found, [TEN])
+    opened = replace(lake.opened(), connector=connector or lake.connector(**KEYS))
+    return dead_letters_with_rows(opened, opened.state(OTHER_TABLE), found, [TEN])
 
 
 def test_letters_of_an_unfinished_replay_with_rows_are_found(message: Lake) -> None:

@@ -48,7 +48,7 @@ def updated_ledger(lake: Lake, write: Write) -> Callable[..., int | None]:
         if wire is not None:
             wire(catalog)
         connector = lake.connector(**{"iceberg.control.commit.timeout-ms": str(timeout_ms)})
-        return update_ledger(lake.tables(catalog), connector, TABLE, to_c2, SUMMARY)
+        return update_ledger(replace(lake.opened(catalog), connector=connector), TABLE, to_c2, SUMMARY)
 
     return make
 
@@ -82,7 +82,7 @@ def test_ledger_with_undecided_history_keeps_its_anchor(lake: Lake, write: Write
         return None if ledger is None else KeepAnchor(ledger)
 
     for expected_id in (True, False):
-        snapshot_id = update_ledger(lake.tables(), lake.connector(), TABLE, change, SUMMARY)
+        snapshot_id = update_ledger(lake.opened(), TABLE, change, SUMMARY)
         assert (snapshot_id == head(lake)) is expected_id
     ledger = ledger_in(lake.load())
     assert ledger.cluster_id == "C2"
@@ -94,7 +94,7 @@ def test_the_branch_to_amend_may_be_another_than_the_connectors(lake: Lake, writ
     lake.create()
     write((0, 0, 5)).land()
     connector = lake.connector(**{"iceberg.tables.default-commit-branch": "audit"})
-    update_ledger(replace(lake.tables(), connector=connector), connector, TABLE, to_c2, SUMMARY, lambda _: "main")
+    update_ledger(replace(lake.opened(), connector=connector), TABLE, to_c2, SUMMARY, lambda _: "main")
     assert ledger_in(lake.load()).cluster_id == "C2"
     assert "audit" not in lake.load().metadata.refs
 
@@ -185,7 +185,7 @@ def test_the_ledger_of_a_branch_is_amended_on_that_branch(lake: Lake, write: Wri
     write((0, 0, 5), branch="audit").land()
     main = head(lake)
     connector = lake.connector(**{"iceberg.tables.default-commit-branch": "audit"})
-    tables = replace(lake.tables(), connector=connector)
-    snapshot_id = update_ledger(tables, connector, TABLE, lambda table: to_c2(table, "audit"), SUMMARY)
+    opened = replace(lake.opened(), connector=connector)
+    snapshot_id = update_ledger(opened, TABLE, lambda table: to_c2(table, "audit"), SUMMARY)
     assert (head(lake, "audit"), head(lake)) == (snapshot_id, main)
     assert ledger_in(lake.load(), "audit").cluster_id == "C2"

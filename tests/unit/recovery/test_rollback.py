@@ -121,9 +121,7 @@ def test_second_rollback_to_same_snapshot_loses_reread_rows(lake: Lake, write: W
     set_back(lake, first.snapshot_id)
     gone = lost(lake)
     assert gone is not None
-    update_ledger(
-        lake.tables(), lake.connector(), TABLE, lambda _: ledger_in(lake).without(gone), {"floe.group": GROUP}
-    )
+    update_ledger(lake.opened(), TABLE, lambda _: ledger_in(lake).without(gone), {"floe.group": GROUP})
     write((0, 5, 9), plan_id="plan-3").land()
     assert lake.rows() == expected((0, 9))
     set_back(lake, first.snapshot_id)
@@ -189,9 +187,7 @@ def test_a_rollback_that_was_taken_back_brings_its_rows_back(lake: Lake, write: 
     set_back(lake, first.snapshot_id)
     gone = lost(lake)
     assert gone is not None
-    update_ledger(
-        lake.tables(), lake.connector(), TABLE, lambda _: ledger_in(lake).without(gone), {"floe.group": GROUP}
-    )
+    update_ledger(lake.opened(), TABLE, lambda _: ledger_in(lake).without(gone), {"floe.group": GROUP})
     roll_back(lake, second.snapshot_id or 0)
     assert lake.rows() == expected((0, 9))
     assert found_again(lake) == {ROUTE: of(p0=[(5, 9)])}

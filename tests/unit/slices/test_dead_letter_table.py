@@ -9,8 +9,7 @@ from pyiceberg.types import IntegerType, ListType, LongType, MapType, NestedFiel
 from floe.slices.dead_letter_schema import DEAD_LETTERS_SCHEMA, check_suitable
 from floe.slices.dead_letter_table import DeadLetterTable
 from floe.tables.exceptions import DeadLetterTableUnsuitable
-from floe.tables.table_state import TableStates
-from tests.support.tables.lake import CLUSTER, SCHEMA, TOPIC, Lake
+from tests.support.tables.lake import SCHEMA, TOPIC, Lake
 from tests.support.tables.slices import make_plan
 
 DEAD_LETTERS = "rpc.letters"
@@ -18,8 +17,9 @@ DEAD_LETTERS = "rpc.letters"
 
 def opened(lake: Lake, **plan: Any) -> DeadLetterTable:
     found = make_plan((0, 0, 100), **plan)
-    connector = lake.connector(**{"floe.deadletter.table": DEAD_LETTERS})
-    return DeadLetterTable.open(TableStates(lake.tables(), connector, CLUSTER), DEAD_LETTERS, found, found.slices[0])
+    return DeadLetterTable.open(
+        lake.opened(**{"floe.deadletter.table": DEAD_LETTERS}), DEAD_LETTERS, found, found.slices[0]
+    )
 
 
 def test_open_missing_table_is_created_and_contains_nothing(lake: Lake) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from floe.model.ledger import Anchor
-from floe.tables.snapshot_commit import append_nothing
+from floe.tables.change import append_files
+from floe.tables.snapshot_commit import commit_change
 from floe.tables.snapshot_summary import (
     Committed,
     committed_offsets,
@@ -67,7 +68,7 @@ def test_a_branch_that_does_not_exist_yet_has_what_main_has(table: Lake) -> None
 
 
 def test_a_branch_has_what_its_own_history_tells(table: Lake) -> None:
-    append_nothing(table.load())
+    commit_change(table.load(), append_files(table.load(), "main", {}, ()))
     commit_as_the_sink(table, {"0": 3}, branch="audit")
     commit_as_the_sink(table, {"0": 9})
     assert found(table, "audit") == ({0: 3}, True)

@@ -24,7 +24,7 @@ from floe.parquet.arrow_shapes import storage_type
 from floe.parquet.table_writer import TableWriter
 from floe.tables.change import SpecFile, replace_files
 from floe.tables.exceptions import TableRefused
-from floe.tables.snapshot_commit import append, commit_snapshot
+from floe.tables.snapshot_commit import LedgerUpdate, append, commit_change
 from floe.tables.table_ledger import ledger_of
 from tests.support.tables.foreign_changes import append_foreign
 from tests.support.tables.lake import BY_SAUCE, GROUP, LEDGER, TABLE, Lake, expected
@@ -239,7 +239,7 @@ def test_uuid_partitions_have_no_summaries(lake: Lake, how: Transform[Any, Any],
     again = lake.load()
     one = min((task.file for task in again.scan().plan_files()), key=lambda file: file.file_path)
     change = replace_files(again, "main", {}, files(again, UUIDS[:1]), (one,))
-    commit_snapshot(again, change, LEDGER, Ledger("C1"))
+    commit_change(again, change, LedgerUpdate(LEDGER, Ledger("C1")))
     assert {bool(one.partitions) for one in manifests_for_others(lake)} == {is_told}
     assert lake.load().scan().to_arrow().num_rows == 2
 

@@ -15,7 +15,7 @@ from floe.model.ledger import Ledger
 from floe.tables.change import append_files, replace_files
 from floe.tables.exceptions import TableRefused
 from floe.tables.new_snapshot import NewSnapshot
-from floe.tables.snapshot_commit import commit_snapshot
+from floe.tables.snapshot_commit import LedgerUpdate, commit_change
 from tests.support.tables.foreign_changes import append_foreign
 from tests.support.tables.lake import BY_SAUCE, LEDGER, Lake, expected
 from tests.support.tables.slices import Write
@@ -83,7 +83,7 @@ def test_tag_is_no_branch(lake: Lake) -> None:
         manage.create_tag(head, "release")
     table = lake.load()
     with pytest.raises(TableRefused, match="'release' is a tag, not a branch") as caught:
-        commit_snapshot(table, append_files(table, "release", {}, ()), LEDGER, Ledger("C1"))
+        commit_change(table, append_files(table, "release", {}, ()), LedgerUpdate(LEDGER, Ledger("C1")))
     assert caught.value.code == "FLOE-412"
     assert lake.load().metadata_location == table.metadata_location
 
@@ -93,11 +93,11 @@ def test_removal_of_a_file_that_the_branch_does_not_have_is_refused(lake: Lake, 
     write((0, 0, 3)).land()
     table = lake.load()
     (task,) = table.scan().plan_files()
-    commit_snapshot(table, replace_files(table, "main", {}, (), [task.file]), LEDGER, Ledger("C1"))
+    commit_change(table, replace_files(table, "main", {}, (), [task.file]), LedgerUpdate(LEDGER, Ledger("C1")))
     assert lake.rows() == []
     again = lake.load()
     with pytest.raises(TableRefused, match="does not have the files that are to be removed") as caught:
-        commit_snapshot(again, replace_files(again, "main", {}, (), [task.file]), LEDGER, Ledger("C1"))
+        commit_change(again, replace_files(again, "main", {}, (), [task.file]), LedgerUpdate(LEDGER, Ledger("C1")))
     assert "Nothing was committed" in str(caught.value)
     assert lake.load().metadata_location == again.metadata_location
 
@@ -108,7 +108,7 @@ def test_removed_files_are_named_and_the_others_of_their_manifest_stay_what_they
     write((0, 9, 12), plan_id="plan-2").land()
     table = lake.load()
     one = next(task.file for task in table.scan("sauce = 'light' and kafka_offset < 9").plan_files())
-    commit_snapshot(table, replace_files(table, "main", {}, (), [one]), LEDGER, Ledger("C1"))
+    commit_change(table, replace_files(table, "main", {}, (), [one]), LedgerUpdate(LEDGER, Ledger("C1")))
     after = lake.load()
     snapshot = after.current_snapshot()
     assert snapshot is not None and snapshot.summary is not None
@@ -129,11 +129,10 @@ def test_manifest_without_live_files_is_left_out_of_the_next_append(lake: Lake, 
     lake.create()
     write((0, 0, 3)).land()
     table = lake.load()
-    commit_snapshot(
-        table, replace_files(table, "main", {}, (), [t.file for t in table.scan().plan_files()]), LEDGER, Ledger("C1")
-    )
+    emptied = replace_files(table, "main", {}, (), [t.file for t in table.scan().plan_files()])
+    commit_change(table, emptied, LedgerUpdate(LEDGER, Ledger("C1")))
     again = lake.load()
-    commit_snapshot(again, append_files(again, "main", {}, ()), LEDGER, Ledger("C1"))
+    commit_change(again, append_files(again, "main", {}, ()), LedgerUpdate(LEDGER, Ledger("C1")))
     after = lake.load()
     snapshot = after.current_snapshot()
     assert snapshot is not None

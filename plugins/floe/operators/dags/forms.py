@@ -6,13 +6,15 @@ it: Airflow's box around code covers the lines above and below.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 from airflow.sdk import DAG, Param
 
 from floe.config import Connector, KeyClass
 from floe.config.overrides.run_keys import settable_keys
+from floe.model.decisions import DroppedTable, Rollback
 from floe.operators.dags.markdown import markdown
 from floe.operators.documentation import linked
 from floe.planning.replay_request import Overlap
@@ -69,22 +71,16 @@ def sink_form(connector: Connector) -> dict[str, Param]:
             "No row is lost or duplicated by it.",
             RECOVERY,
         ),
-        "rolled_back": Param(
-            None,
-            type=["null", "object"],
-            additionalProperties={"enum": ["replay", "accept"]},
-            title="Tables that were rolled back",
-            description='{"db.table": "replay"} reads the removed rows again; {"db.table": "accept"} leaves them out.',
-            section=RECOVERY,
+        "rolled_back": _decisions(
+            "Tables that were rolled back",
+            '{"db.table": "replay"} reads the removed rows again; {"db.table": "accept"} leaves them out.',
+            Rollback,
         ),
-        "dropped_tables": Param(
-            None,
-            type=["null", "object"],
-            additionalProperties={"enum": ["refill", "continue"]},
-            title="Tables that were dropped",
-            description='{"db.table": "refill"} reads its rows again, as far as the log still has them; {"db.table": '
-            '"continue"} continues without them.',
-            section=RECOVERY,
+        "dropped_tables": _decisions(
+            "Tables that were dropped",
+            '{"db.table": "refill"} reads its rows again, as far as the log still has them; {"db.table": "continue"} '
+            "continues without them.",
+            DroppedTable,
         ),
         "takeover": _switch(
             "Take over from Kafka Connect",
@@ -118,41 +114,23 @@ def sink_form(connector: Connector) -> dict[str, Param]:
             "Drop the backlog of tables",
             "Tables, one on each line. The records that they are behind on are skipped; they take new ones again. Terms: "
             f"{linked('docs/glossary.md')}.",
+            LOSES_DATA,
         ),
         "reset_topics": _names(
             "Start over with topics",
             "Topics, one on each line, that were created again or whose log lost its end; or * for all, after the cluster "
             "has changed. Their new log is read from its start.",
+            LOSES_DATA,
         ),
     }
 
 
 def replay_form(connector: Connector) -> dict[str, Param]:
     """Return the params of the connector's replay DAG."""
-    only: list[Any] = list(connector.topics) if len(connector.topics) == 1 else []
-    named: dict[str, Any] = {"description": "The topic whose records are read again."}
-    if connector.topics:
-        # one with a default takes null, and is not shown as required
-        named["enum"] = [*connector.topics, None] if only else list(connector.topics)
-    # Airflow makes a list to choose from of it, of an empty one too
-    offered: dict[str, Any] = {"examples": list(connector.tables)} if connector.tables else {}
     own_branch = connector.settings.default.branch or "main"
     return {
-        "ranges": Param(
-            None,
-            type=["null", "object"],
-            additionalProperties={
-                "type": "array",
-                "items": {"type": ["integer", "null"]},
-                "minItems": 2,
-                "maxItems": 2,
-            },
-            title="Offsets, by partition",
-            description_md=rf"\[start, end) of each partition, e.g. {markdown(EXAMPLE)}; null at the start is the first "
-            "offset that the log still has, at the end the last one that was read. **Without offsets, times, *Dead letters "
-            "only* or *Everything* the run prints what a replay of everything would do, and writes nothing.**",
-        ),
-        "topic": Param(*only, type=["null", "string"] if only else "string", **named, title="Topic"),
+        "ranges": _ranges(),
+        "topic": _topic(connector.topics),
         "from_time": _time(
             "From time", "Instead of offsets: from the first record at or after this time, by Kafka's times."
         ),
@@ -166,30 +144,8 @@ def replay_form(connector: Connector) -> dict[str, Param]:
         "dry_run": _switch(
             "Dry run", "Print what would be read, left out and written, per table and partition. Nothing is written."
         ),
-        "overlap": Param(
-            Overlap.SKIP.value,
-            type=["null", "string"],
-            enum=[*(o.value for o in Overlap), None],
-            values_display={
-                "skip": "skip what a table contains",
-                "append": "append all of it again",
-                "replace": "replace what a table contains",
-            },
-            title="Offsets that a table has already",
-            description="skip: they are left out, row by row. append: their rows are in the table twice afterwards; needs "
-            "offsets or times. replace: their rows are removed and written again, in one snapshot; the table needs "
-            "KafkaMetadataTransform's columns.",
-            section=HOW,
-        ),
-        "tables": Param(
-            None,
-            type=["null", "array"],
-            items={"type": "string"},
-            **offered,
-            title="Tables",
-            description="Of the connector's. Empty: all of them.",
-            section=HOW,
-        ),
+        "overlap": _overlap(),
+        "tables": _names("Tables", "Of the connector's. Empty: all of them.", HOW, connector.tables),
         "branch": Param(
             None,
             type=["null", "string"],
@@ -218,14 +174,28 @@ def _limit(title: str, description: str, section: str | None = None) -> Param:
     return Param(None, type=["null", "integer"], minimum=1, title=title, description=description, **_section(section))
 
 
-def _names(title: str, description: str) -> Param:
+def _names(title: str, description: str, section: str, offered: Sequence[str] = ()) -> Param:
+    # Airflow makes a list to choose from of examples, of an empty one too
+    more: dict[str, Any] = {"examples": list(offered)} if offered else {}
     return Param(
         None,
         type=["null", "array"],
         items={"type": "string"},
         title=title,
         description=description,
-        section=LOSES_DATA,
+        section=section,
+        **more,
+    )
+
+
+def _decisions(title: str, description: str, choices: type[StrEnum]) -> Param:
+    return Param(
+        None,
+        type=["null", "object"],
+        additionalProperties={"enum": [choice.value for choice in choices]},
+        title=title,
+        description=description,
+        section=RECOVERY,
     )
 
 
@@ -241,6 +211,47 @@ def _offsets(title: str, description: str, section: str) -> Param:
         title=title,
         description_md=description,
         section=section,
+    )
+
+
+def _ranges() -> Param:
+    of_partition = {"type": "array", "items": {"type": ["integer", "null"]}, "minItems": 2, "maxItems": 2}
+    return Param(
+        None,
+        type=["null", "object"],
+        additionalProperties=of_partition,
+        title="Offsets, by partition",
+        description_md=rf"\[start, end) of each partition, e.g. {markdown(EXAMPLE)}; null at the start is the first "
+        "offset that the log still has, at the end the last one that was read. **Without offsets, times, *Dead letters "
+        "only* or *Everything* the run prints what a replay of everything would do, and writes nothing.**",
+    )
+
+
+def _topic(topics: Sequence[str]) -> Param:
+    """Return the param of the topic; a connector's only one is its default."""
+    only: list[Any] = list(topics) if len(topics) == 1 else []
+    # one with a default takes null, and is not shown as required
+    named: dict[str, Any] = {"title": "Topic", "description": "The topic whose records are read again."}
+    if topics:
+        named["enum"] = [*topics, *[None] * len(only)]
+    return Param(*only, type=["null", "string"] if only else "string", **named)
+
+
+def _overlap() -> Param:
+    return Param(
+        Overlap.SKIP.value,
+        type=["null", "string"],
+        enum=[*(o.value for o in Overlap), None],
+        values_display={
+            "skip": "skip what a table contains",
+            "append": "append all of it again",
+            "replace": "replace what a table contains",
+        },
+        title="Offsets that a table has already",
+        description="skip: they are left out, row by row. append: their rows are in the table twice afterwards; needs "
+        "offsets or times. replace: their rows are removed and written again, in one snapshot; the table needs "
+        "KafkaMetadataTransform's columns.",
+        section=HOW,
     )
 
 

@@ -32,7 +32,7 @@ from floe.catalogs.exceptions import (
     TableUnsuitable,
 )
 from floe.config import ConfigError, parse_connector
-from floe.tables.table_state import TableStates
+from floe.tables.lake import Lake
 from tests.support.connectors import MINIMAL
 from tests.support.metastores.stub_metastore import StubMetastore
 from tests.support.slow_server import dripping
@@ -174,17 +174,17 @@ class OneColumn:
 def test_table_that_refuses_a_column_leaves_the_others_to_go_on(metastore: StubMetastore, tables: Tables) -> None:
     for name in ("db.t", "db.other"):
         tables.create(name, schema("id"))
-    states = TableStates(tables, tables.connector, "cluster-1")
-    opened = states.open(["db.t", "db.other", "db.new"], (), must_exist=False)
-    refused = states.evolve(opened["db.t"], OneColumn("ID"))
+    lake = Lake(tables, tables.connector, "cluster-1")
+    opened = lake.states(["db.t", "db.other", "db.new"])
+    refused = lake.evolve(opened["db.t"], OneColumn("ID"))
     assert isinstance(refused.problem, TableUnsuitable)
     assert "'id' and 'ID'" in str(refused.problem)
-    assert states.evolve(opened["db.other"], OneColumn("more")).problem is None
+    assert lake.evolve(opened["db.other"], OneColumn("more")).problem is None
     metastore.failures["create_table"] = InvalidObjectException("db.new is not a valid object name")
-    assert isinstance(states.evolve(opened["db.new"], OneColumn("id")).problem, TableUnsuitable)
+    assert isinstance(lake.evolve(opened["db.new"], OneColumn("id")).problem, TableUnsuitable)
     metastore.failures["create_table"] = MetaException(SAID)
     with pytest.raises(CatalogFailed, match=SAID):  # it may pass: no table is refused for it
-        states.evolve(opened["db.new"], OneColumn("id"))
+        lake.evolve(opened["db.new"], OneColumn("id"))
 
 
 def test_column_with_a_name_too_long_for_a_metastore_is_refused(tables: Tables) -> None:

@@ -17,7 +17,7 @@ from floe.model.ledger_codec import write_properties
 from floe.model.plan import Plan
 from floe.model.positions import PartitionBacklog
 from floe.tables.exceptions import TableRefused
-from floe.tables.table_state import TableStates
+from floe.tables.lake import Lake as ConnectorLake
 from floe_job.driver import refused_tables
 from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_table import SliceTable, new_target
@@ -45,7 +45,7 @@ def load(lake: Lake) -> Callable[..., list[SliceTable]]:
 
     def make(plan: Plan, **keys: str) -> list[SliceTable]:
         job = slice_job(lake, plan, **keys)
-        return list(TableLookup(job, states(lake, job)).open(()).by_name.values())
+        return list(TableLookup(job, opened_by(lake, job)).open(()).by_name.values())
 
     return make
 
@@ -56,8 +56,8 @@ def slice_job(lake: Lake, plan: Plan, **keys: str) -> SliceJob:
     return SliceJob(plan, plan.slices[0], connector, KafkaSettings.of(connector, {"bootstrap.servers": "127.0.0.1:1"}))
 
 
-def states(lake: Lake, job: SliceJob) -> TableStates:
-    return TableStates(lake.tables(), job.connector, job.plan.cluster_id)
+def opened_by(lake: Lake, job: SliceJob) -> ConnectorLake:
+    return replace(lake.opened(), connector=job.connector)
 
 
 def new_ranges(table: SliceTable) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
@@ -216,7 +216,7 @@ def discovered(lake: Lake, names: list[str], monkeypatch: pytest.MonkeyPatch) ->
     """Look up names as records bring them; return the tables, and the names that the catalog was asked for one by one."""
     keys = {"iceberg.tables": "", "iceberg.tables.dynamic-enabled": "true", "iceberg.tables.route-field": "target"}
     job = slice_job(lake, make_plan((0, 0, 9), tables=()), **keys, **{"iceberg.tables.auto-create-enabled": "true"})
-    opened, asked = states(lake, job), list[str]()
+    opened, asked = opened_by(lake, job), list[str]()
     catalog = opened.client.catalog
     load = catalog.load_table
 
@@ -248,7 +248,7 @@ BY_RECORD = {
 def named_by_records(lake: Lake, plan: Plan, **keys: str) -> tuple[SliceTable, SliceTable]:
     """Return the two tables as records find them."""
     job = slice_job(lake, plan, **BY_RECORD, **keys)
-    found = TableLookup(job, states(lake, job)).discover(SliceTables(), BOTH).by_name
+    found = TableLookup(job, opened_by(lake, job)).discover(SliceTables(), BOTH).by_name
     return found[TABLE], found[OTHER_TABLE]
 
 

@@ -10,22 +10,15 @@ from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform, 
 from pyiceberg.types import BinaryType, FixedType, IcebergType, LongType, NestedField, StringType, StructType, UUIDType
 
 from floe.catalogs.exceptions import CatalogUnreachable, TableMissing, TableUnsuitable
-from floe.config import Connector
 from floe.exceptions import Retryable
 from floe.model.route_hash import route_hash
 from floe.tables.exceptions import TableRefused, TableReplaced
 from floe.tables.table_ledger import ledger_of
-from floe.tables.table_state import Since, TableStates
+from floe.tables.table_state import Since
 from tests.support.tables.lake import CLUSTER, OTHER_TABLE, SCHEMA, TABLE, TOPIC, Lake
 from tests.support.tables.slices import Write, make_plan
 
 BRANCH = "audit"
-
-
-def states(lake: Lake, since: Since | None = None, **keys: object) -> TableStates:
-    connector = lake.connector(**keys)
-    tables = lake.tables()
-    return TableStates(tables, connector, CLUSTER) if since is None else TableStates(tables, connector, CLUSTER, since)
 
 
 class Needs:
@@ -50,7 +43,7 @@ class Needs:
 def test_open_table_that_exists_has_ledger_branch_and_routes(lake: Lake, write: Write) -> None:
     lake.create()
     write((0, 0, 5)).land()
-    state = states(lake).open([TABLE], [TOPIC], must_exist=True)[TABLE]
+    state = lake.opened().states([TABLE], [TOPIC], must_exist=True)[TABLE]
     assert state.required().metadata.table_uuid == lake.load().metadata.table_uuid
     assert (state.branch, dict(state.routes)) == ("main", {TOPIC: route_hash(TOPIC, "main")})
     assert [spans.spans for held in state.ledger.holdings.values() for spans in held.held.values()] == [((0, 5),)]
@@ -60,12 +53,12 @@ def test_open_table_that_exists_has_ledger_branch_and_routes(lake: Lake, write: 
 def test_open_table_on_a_branch_has_its_branch_and_routes(lake: Lake) -> None:
     lake.create()
     keys = {"iceberg.tables.default-commit-branch": BRANCH}
-    state = states(lake, **keys).one(TABLE, [TOPIC])
+    state = lake.opened(**keys).state(TABLE, [TOPIC])
     assert (state.branch, dict(state.routes)) == (BRANCH, {TOPIC: route_hash(TOPIC, BRANCH)})
 
 
 def test_open_missing_table_that_may_be_created_is_new(lake: Lake) -> None:
-    state = states(lake).one(TABLE)
+    state = lake.opened().state(TABLE)
     assert state.is_new
     assert state.ledger.cluster_id == CLUSTER
     assert not state.ledger.holdings
@@ -74,7 +67,7 @@ def test_open_missing_table_that_may_be_created_is_new(lake: Lake) -> None:
 
 
 def test_open_missing_table_that_must_exist_has_a_problem(lake: Lake) -> None:
-    state = states(lake).open([TABLE], (), must_exist=True)[TABLE]
+    state = lake.opened().states([TABLE], (), must_exist=True)[TABLE]
     assert isinstance(state.problem, TableMissing)
     assert not state.is_new
     with pytest.raises(TableMissing):
@@ -84,7 +77,7 @@ def test_open_missing_table_that_must_exist_has_a_problem(lake: Lake) -> None:
 def test_open_many_tables_one_refuses_others_do_not(lake: Lake) -> None:
     lake.create(properties={"floe.ledger.connect-pizzas.main": "no ledger"})
     lake.create(name=OTHER_TABLE)
-    found = states(lake).open([TABLE, OTHER_TABLE, "rpc.none"], [TOPIC], must_exist=False)
+    found = lake.opened().states([TABLE, OTHER_TABLE, "rpc.none"], [TOPIC])
     assert list(found) == [TABLE, OTHER_TABLE, "rpc.none"]
     assert "is not a ledger" in str(found[TABLE].problem)
     assert found[TABLE].table is None
@@ -97,10 +90,10 @@ def test_open_unreachable_catalog_is_no_tables_problem(lake: Lake, monkeypatch: 
         msg = "the catalog is away"
         raise CatalogUnreachable(msg)
 
-    asked = states(lake)
+    asked = lake.opened()
     monkeypatch.setattr(asked.client.catalog, "load_table", away)
     with pytest.raises(CatalogUnreachable):
-        asked.open([TABLE, OTHER_TABLE], (), must_exist=False)
+        asked.states([TABLE, OTHER_TABLE], (), must_exist=False)
 
 
 # -- the expected table -----------------------------------------------------------------------------------------------
@@ -109,7 +102,7 @@ def test_open_unreachable_catalog_is_no_tables_problem(lake: Lake, monkeypatch: 
 def test_open_table_of_the_expected_uuid_has_no_problem(lake: Lake) -> None:
     uuid = lake.create().metadata.table_uuid
     for expected in (uuid, str(uuid)):
-        assert states(lake).one(TABLE, uuid={TABLE: expected}).required()
+        assert lake.opened().state(TABLE, uuid={TABLE: expected}).required()
 
 
 @pytest.mark.parametrize("exists", [False, True])
@@ -121,35 +114,35 @@ def test_open_table_of_another_uuid_is_refused(lake: Lake, exists: bool) -> None
     since = Since("after its files were written", "Run again.")
     what = "replaced" if exists else "dropped"
     with pytest.raises(TableRefused, match=rf"{what} after its files were written \(for UUID {uuid}.*Run again\."):
-        states(lake, since).one(TABLE, uuid={TABLE: uuid})
+        lake.opened().state(TABLE, uuid={TABLE: uuid}, since=since)
 
 
 def test_open_table_where_none_is_expected_is_refused(lake: Lake) -> None:
     lake.create()
     with pytest.raises(TableRefused, match="was replaced after this run was planned"):
-        states(lake).one(TABLE, uuid={TABLE: None})
+        lake.opened().state(TABLE, uuid={TABLE: None})
 
 
 # -- evolve -----------------------------------------------------------------------------------------------------------
 
 
 def test_evolve_new_table_is_created(lake: Lake) -> None:
-    asked = states(lake)
-    evolved = asked.evolve(asked.one(TABLE), Needs())
+    asked = lake.opened()
+    evolved = asked.evolve(asked.state(TABLE), Needs())
     assert evolved.required().schema().column_names == ["crust"]
 
 
 def test_evolve_existing_table_gets_the_column(lake: Lake) -> None:
     lake.create()
-    asked = states(lake)
-    evolved = asked.evolve(asked.one(TABLE), Needs())
+    asked = lake.opened()
+    evolved = asked.evolve(asked.state(TABLE), Needs())
     assert "crust" in evolved.required().schema().column_names
 
 
 def test_evolve_table_that_changed_meanwhile_is_loaded_again(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.create()
-    asked = states(lake)
-    state = asked.one(TABLE)
+    asked = lake.opened()
+    state = asked.state(TABLE)
 
     class Late(Needs):
         def apply(self, update: UpdateSchema) -> None:
@@ -163,8 +156,8 @@ def test_evolve_table_that_changed_meanwhile_is_loaded_again(lake: Lake, monkeyp
 
 def test_evolve_replaced_table_raises(lake: Lake) -> None:
     lake.create()
-    asked = states(lake)
-    state = asked.one(TABLE)
+    asked = lake.opened()
+    state = asked.state(TABLE)
     lake.catalog().drop_table(TABLE)
     lake.create()
     with pytest.raises(TableReplaced, match="Nothing was announced") as caught:
@@ -173,8 +166,8 @@ def test_evolve_replaced_table_raises(lake: Lake) -> None:
 
 
 def test_evolve_table_that_does_not_take_it_has_a_problem(lake: Lake) -> None:
-    asked = states(lake, **{"iceberg.tables.default-partition-by": "no_such_column"})
-    evolved = asked.evolve(asked.one(TABLE), Needs())
+    asked = lake.opened(**{"iceberg.tables.default-partition-by": "no_such_column"})
+    evolved = asked.evolve(asked.state(TABLE), Needs())
     assert isinstance(evolved.problem, TableUnsuitable)
     assert evolved.table is None
 
@@ -184,7 +177,7 @@ def test_evolve_table_that_does_not_take_it_has_a_problem(lake: Lake) -> None:
 
 def test_open_dead_letters_without_a_table_are_none(lake: Lake) -> None:
     ranges: list[Any] = []
-    assert not states(lake).open_dead_letters(ranges)
+    assert not lake.opened().open_dead_letters(ranges)
 
 
 def create_with_fixed_partition(lake: Lake, column: IcebergType, transform: Transform[Any, Any]) -> None:
@@ -205,9 +198,7 @@ def test_a_table_partitioned_by_a_fixed_column_is_refused(lake: Lake) -> None:
 
 def test_state_of_such_a_table_is_its_problem(lake: Lake) -> None:
     create_with_fixed_partition(lake, FixedType(4), IdentityTransform())
-    plan = make_plan((0, 0, 5))
-    connector: Connector = lake.connector()
-    found = TableStates(lake.tables(), connector, plan.cluster_id).open([TABLE], [TOPIC], must_exist=False)
+    found = lake.opened().states([TABLE], [TOPIC])
     assert isinstance(found[TABLE].problem, TableRefused) and found[TABLE].table is None
 
 
