@@ -56,7 +56,7 @@ status: ## show what runs and where
 # The statement as it was written: make would expand a $ in it, and a shell what is in backticks.
 query: override export FLOE_SQL := $(value SQL)
 query: setup ## read the stack's tables by Spark: make query SQL="select …", or lines of PySpark at a prompt (CONNECTOR=file: its catalog)
-	@PYTHONPATH=plugins $(VENV)/python -m stack query $(if $(CONNECTOR),--connector "$(CONNECTOR)") -- "$$FLOE_SQL"
+	@$(VENV)/python -m stack query $(if $(CONNECTOR),--connector "$(CONNECTOR)") -- "$$FLOE_SQL"
 
 programs: python
 	@PYTHON=$(PYTHON) .ci/programs

@@ -5,6 +5,6 @@ Airflow removes the DAGs of a file with an import error. The error is raised in 
 
 from pathlib import Path
 
-from floe.operators.dags.connector_dags import check_connectors
+from floe import check_connectors
 
 check_connectors(Path(__file__).parent / "connectors")

@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from stack.exceptions import StackError
 from stack.local import Local
 
-PLUGINS = Path(__file__).resolve().parent.parent / "plugins"
-
 
 def environment(local: Local) -> dict[str, str]:
-    """Return the environment of the local Airflow, or without one this process's, with floe on Python's path."""
+    """Return the environment of the local Airflow, or without one this process's, with the folder of the connectors."""
     own = local.airflow.environment() if local.airflow.running else dict(os.environ)
-    path = os.pathsep.join(filter(None, (str(PLUGINS), own.get("PYTHONPATH"))))
-    return {**own, "PYTHONPATH": path}
+    return {"FLOE_CONNECTORS_DIR": str(local.connectors), **own}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -24,14 +24,17 @@ FOLDER = REPOSITORY / ".venv"
 PYTHON = FOLDER / "bin" / "python"
 STAMP = FOLDER / "floe-setup.json"
 CONSTRAINTS = REPOSITORY / "constraints.txt"
-RUNTIME = (REPOSITORY / "requirements.txt", REPOSITORY / "requirements-protobuf.txt")
+RUNTIME = (REPOSITORY / "requirements.txt",)
 STORE = REPOSITORY / "requirements-dev-store.txt"
 DEVELOPMENT = REPOSITORY / "requirements-dev.txt"
+IMAGE = REPOSITORY / "deploy" / "airflow" / "requirements.txt"
+PROJECT = REPOSITORY / "pyproject.toml"
+VERSION = REPOSITORY / "plugins" / "floe" / "__init__.py"
 COMPILED = ("dags", "plugins", "spark_jobs", "stack")
 
 
 def set_up(development: bool = False, store: bool = False) -> None:
-    """Install the requirements into `.venv`, and compile floe's own files to bytecode.
+    """Install floe and what it requires into `.venv`, and compile floe's own files to bytecode.
 
     ``development``: what tests and linters need, too; ``store``: what the local S3 store needs, which is a part of it.
     Raises Unsuitable (this Python or Java is too old) and StackError (the installation failed).
@@ -44,7 +47,7 @@ def set_up(development: bool = False, store: bool = False) -> None:
     prints = {
         "runtime": fingerprint([*RUNTIME]),
         "store": fingerprint([*RUNTIME, STORE]),
-        "development": fingerprint(sorted(REPOSITORY.glob("requirements*.txt"))),
+        "development": fingerprint([*sorted(REPOSITORY.glob("requirements*.txt")), IMAGE]),
     }
     if stamp.get("python") != python or not PYTHON.exists():
         with step(f"virtual environment of Python {python} in .venv"):
@@ -74,9 +77,13 @@ def require_python() -> None:
 
 
 def fingerprint(files: list[Path]) -> str:
-    """Return a hash of what the environment is made from: the requirements and the constraints."""
-    digest = hashlib.sha256()
-    for file in [*files, CONSTRAINTS]:
+    """Return a hash of what the environment is made from: requirements, constraints, and floe's own metadata."""
+    import tomllib  # not above: an old Python is told so first
+
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
+    metadata = json.dumps([project["build-system"], project["project"], project["tool"]["hatch"]], sort_keys=True)
+    digest = hashlib.sha256(metadata.encode())
+    for file in [*files, CONSTRAINTS, VERSION]:
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
 

@@ -1,3 +1,1 @@
 """What runs inside the Spark job: record values in, Parquet files with Iceberg field ids out."""
-
-__version__ = "0.1.0"

@@ -88,4 +88,4 @@ def test_a_task_builds_the_replay_dag_of_its_own_connector_only(tmp_path: Path) 
 
 
 def test_floe_has_one_dag_of_its_own(tmp_path: Path) -> None:
-    assert parse(tmp_path, "status.py") == ["['dag']", "[]"]
+    assert parse(tmp_path, "status.py") == ["['floe.status']", "[]"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -36,13 +35,8 @@ def find_connectors(names: Sequence[str], folder: Path | None) -> list[Connector
 
 
 def folder_of(folder: Path | None) -> Path:
-    """Return the folder of connectors: as given, FLOE_CONNECTORS_DIR, that of AIRFLOW_HOME, or the one beside floe."""
-    if folder is not None:
-        return folder
-    home = os.environ.get("AIRFLOW_HOME")
-    beside = Path(__file__).resolve().parents[3] / "dags" / "connectors"
-    of_home = Path(home, "dags", "connectors") if home else beside
-    return connectors_folder(of_home if of_home.is_dir() else beside)
+    """Return the folder of connectors: as given, FLOE_CONNECTORS_DIR, or that of Airflow's DAGs."""
+    return folder if folder is not None else connectors_folder()
 
 
 def _of_folder(folder: Path | None) -> list[ConnectorFile]:

@@ -16,7 +16,7 @@ from typing import Any
 from floe.cli.exceptions import UsageError
 
 _CONNECTORS = "a connector file, a folder of them, or a connector's name"
-_FOLDER = "where connectors are looked up by name (FLOE_CONNECTORS_DIR, else dags/connectors)"
+_FOLDER = "where connectors are looked up by name (FLOE_CONNECTORS_DIR, else connectors in Airflow's DAGs folder)"
 _EXIT = "Exit code: 0 all is well, 1 a problem was found, 2 the command line is wrong."
 _MIN_SECONDS, _MAX_SECONDS = 1.0, 86_400.0
 
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if (error.name or "").partition(".")[0] == "floe":
             raise
         missing = f"this Python has no {error.name}"
-        print(f"error: {options.command} needs the packages of requirements.txt, and {missing}", file=sys.stderr)
+        print(f"error: {options.command} needs what airflow-provider-floe requires, and {missing}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED

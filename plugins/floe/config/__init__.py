@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from floe.config.connector import Connector
-    from floe.config.connector_files import ConnectorFile, connectors_folder, load_connector, load_connectors
+    from floe.config.connector_files import ConnectorFile, connectors_folder, load_connectors, read_connector
     from floe.config.exceptions import ConfigError, ConfigRestoreError, MalformedFile, OverrideRefused
     from floe.config.keys.key_class import KeyClass
     from floe.config.overrides.frozen_config import restore_config
@@ -32,16 +32,16 @@ __all__ = [
     "connectors_folder",
     "foreign_changes",
     "is_secret",
-    "load_connector",
     "load_connectors",
     "override",
     "parse_connector",
+    "read_connector",
     "restore_config",
 ]
 
 _MODULES = {
     "connector": ("Connector",),
-    "connector_files": ("ConnectorFile", "connectors_folder", "load_connector", "load_connectors"),
+    "connector_files": ("ConnectorFile", "connectors_folder", "read_connector", "load_connectors"),
     "exceptions": ("ConfigError", "ConfigRestoreError", "MalformedFile", "OverrideRefused"),
     "keys.key_class": ("KeyClass",),
     "overrides.frozen_config": ("restore_config",),

@@ -51,10 +51,16 @@ class ConnectorFile:
     is_left_out: bool = False
 
 
-def connectors_folder(default: Path) -> Path:
-    """Choose the folder: ``FLOE_CONNECTORS_DIR`` if it is set, else ``default``."""
+def connectors_folder(default: Path | None = None) -> Path:
+    """Choose the folder: ``FLOE_CONNECTORS_DIR`` if it is set, else ``default``; without it, ``connectors`` of the DAGs."""
     named = os.environ.get(FOLDER_VARIABLE, "").strip()
-    return Path(named).expanduser() if named else default
+    return Path(named).expanduser() if named else default or _dags_folder() / "connectors"
+
+
+def _dags_folder() -> Path:
+    """Return Airflow's folder of DAGs, as far as the environment says it."""
+    named = os.environ.get("AIRFLOW__CORE__DAGS_FOLDER")
+    return Path(named or Path(os.environ.get("AIRFLOW_HOME") or "~/airflow", "dags")).expanduser()
 
 
 def load_connectors(
@@ -62,13 +68,13 @@ def load_connectors(
 ) -> list[ConnectorFile]:
     """Read every ``*.json`` of ``folder``, sorted by file name, dotfiles excepted.
 
-    Without ``folder``: ``FLOE_CONNECTORS_DIR``, else the folder ``dags/connectors`` beside ``plugins``. ``last_good``: by
-    file name, the identities of files when they were last valid.
+    Without ``folder``: that of ``connectors_folder``. ``last_good``: by file name, the identities of files when they were
+    last valid.
 
     :raises ConfigError: there is no such folder.
     """
     if folder is None:
-        folder = connectors_folder(Path(__file__).resolve().parents[3] / "dags" / "connectors")
+        folder = connectors_folder()
     try:
         paths = sorted(path for path in folder.iterdir() if path.suffix == ".json" and not path.name.startswith("."))
     except OSError as error:
@@ -77,7 +83,7 @@ def load_connectors(
     return make_names_unique([read_file(path, last_good.get(path.name, UNKNOWN)) for path in paths])
 
 
-def load_connector(path: Path) -> Connector:
+def read_connector(path: Path) -> Connector:
     """Read one connector file.
 
     :raises ConfigError: with the file's name and all problems found.

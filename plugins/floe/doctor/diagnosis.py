@@ -75,7 +75,7 @@ CHECKS: tuple[Check, ...] = (
     Check("spark", spark.find_master, "check the Airflow connection to Spark", "spark"),
     Check("java", java.find_java, "install Java 17 or newer and pyspark"),
     Check("python", java.find_python, "install one minor version of Python on driver and workers"),
-    Check("packages", packages.find_packages, "install requirements.txt with constraints.txt"),
+    Check("packages", packages.find_packages, "pip install airflow-provider-floe, with its constraints.txt"),
     Check("clocks", clocks.find_clocks, clocks.REMEDY),
     Check("disks", disks.find_room, "look at the folders of TMPDIR and SPARK_LOCAL_DIRS"),
 )

@@ -12,10 +12,12 @@ from pathlib import Path
 
 from floe.doctor.case import Case
 from floe.doctor.finding import About, Finding
-from floe.doctor.packages import PINNED
 from floe.doctor.spark import CONNECT, SUBMIT, server_of
 
 OLDEST_JAVA = 17
+SPARK = "4.1"
+"""The minor version of Spark that floe requires."""
+
 SCALA = "2.13"
 """That of all Spark 4."""
 _PRINT_VERSION = "import sys; print('floe %d.%d' % sys.version_info[:2])"
@@ -76,22 +78,17 @@ def _java(environ: Mapping[str, str], about: About) -> Finding:
 
 
 def _jars(environ: Mapping[str, str], about: About) -> Finding:
-    wanted = ".".join(PINNED["pyspark"].split(".")[:2])
     home = environ.get("SPARK_HOME")
     spec = None if home else importlib.util.find_spec("pyspark")
     folders = [home] if home else list((spec.submodule_search_locations if spec else None) or [])
     jars = [jar for folder in folders for jar in Path(folder, "jars").glob("spark-core_*.jar")]
     where = f"SPARK_HOME={home!r}" if home else "the package pyspark"
     if not jars:
-        return about.problem(
-            f"{where} has no jars of Spark", f"install pyspark {PINNED['pyspark']}, or correct SPARK_HOME"
-        )
+        return about.problem(f"{where} has no jars of Spark", f"install pyspark {SPARK}, or correct SPARK_HOME")
     found = [_JAR.fullmatch(jar.name) for jar in sorted(jars)]
     versions = sorted({f"{one[2]} for Scala {one[1]}" if one else "of an unknown version" for one in found})
-    if versions != [f"{wanted} for Scala {SCALA}"]:
-        remedy = (
-            f"floe needs Spark {wanted} for Scala {SCALA}: install pyspark {PINNED['pyspark']}, or correct SPARK_HOME"
-        )
+    if versions != [f"{SPARK} for Scala {SCALA}"]:
+        remedy = f"floe needs Spark {SPARK} for Scala {SCALA}: install pyspark {SPARK}, or correct SPARK_HOME"
         return about.problem(f"{where} has Spark {', '.join(versions)}", remedy)
     return about.ok(f"{where} has Spark's jars ({jars[0].name})")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, version
-from types import MappingProxyType
-from typing import Final
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 
+from packaging.requirements import Requirement
+
+from floe.airflow_provider import DISTRIBUTION
 from floe.config import extensions
 from floe.config.catalogs.registry import TYPES
 from floe.config.converters.registry import CONVERTERS
@@ -15,48 +16,22 @@ from floe.config.transforms.registry import TRANSFORMS
 from floe.doctor.case import Case
 from floe.doctor.finding import About, Finding
 
-PINNED: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "apache-airflow": "3.3.2",
-        "apache-airflow-providers-apache-kafka": "2.1.0",
-        "apache-airflow-providers-apache-spark": "6.3.4",
-        "pyspark": "4.1.3",
-        "pyspark-client": "4.1.3",
-        "confluent-kafka": "2.16.1",
-        "cryptography": "50.0.2",
-        "fastavro": "1.13.1",
-        "numpy": "2.4.6",
-        "pyiceberg": "0.12.0",
-        "filelock": "4.2.11",
-        "tabulate": "0.10.0",
-        "tenacity": "9.2.1",
-        "uuid6": "2025.0.1",
-    }
-)
-"""The lines of ``requirements.txt``, which is not installed with the modules; a test compares them."""
-
-OPTIONAL: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "boto3": "1.44.8",
-        "thrift": "0.25.0",
-        "aws-msk-iam-sasl-signer-python": "1.0.2",
-        "psycopg": "3.3.9",
-        "protobuf": "7.36.2",
-        "googleapis-common-protos": "1.76.0",
-        "grpcio-tools": "1.85.1",
-        "ptars": "0.0.25",
-    }
-)
-"""Those of the other files of requirements: only what is installed is compared."""
-
 _AIRFLOW = "apache-airflow"
 
 
 def find_packages(_: Case, about: About) -> Iterator[Finding]:
-    """Compare the versions in this Python's environment."""
-    installed = {name: _installed(name) for name in (*PINNED, *OPTIONAL)}
-    missing = [name for name in PINNED if installed[name] is None]
-    remedy = "install requirements.txt with constraints.txt of this version of floe"
+    """Compare the versions in this Python's environment with the ranges that floe's distribution asks for."""
+    yield from _owners(about)
+    requirements = _requirements()
+    if not requirements:
+        yield about.not_checked(
+            f"{DISTRIBUTION} is not installed, its package is on the path: its ranges are not known"
+        )
+    wanted = {one.name: one for one in requirements if one.marker is None}
+    optional = {one.name: one for one in requirements if one.marker is not None and one.name not in wanted}
+    installed = {name: _installed(name) for name in (*wanted, *optional)}
+    missing = [name for name in wanted if installed[name] is None]
+    remedy = f"pip install {DISTRIBUTION}, with constraints.txt of this version of floe"
     if missing:
         of_airflow = [name for name in missing if name.startswith(_AIRFLOW)]
         others = [name for name in missing if name not in of_airflow]
@@ -64,19 +39,25 @@ def find_packages(_: Case, about: About) -> Iterator[Finding]:
             yield about.not_checked(f"this Python has no {', '.join(of_airflow)}: run it where Airflow's workers run")
         if others:
             yield about.problem(f"not installed: {', '.join(others)}", remedy)
-    if (spark := installed["pyspark"]) and (client := installed["pyspark-client"]) and spark != client:
+    spark, client = _installed("pyspark"), _installed("pyspark-client")
+    if spark and client and spark != client:
         yield about.problem(
             f"pyspark {spark} and pyspark-client {client} own the same files", f"{remedy}: both need one version"
         )
     other = [
-        f"{name} {installed[name]} (tested with {wanted})"
-        for name, wanted in ({**PINNED, **OPTIONAL}).items()
-        if installed[name] not in (None, wanted)
+        f"{name} {found} (tested with {one.specifier})"
+        for name, one in {**optional, **wanted}.items()
+        if (found := installed[name]) is not None and not one.specifier.contains(found, prereleases=True)
     ]
     if other:
         yield about.warning(f"other versions are installed: {', '.join(other)}", remedy)
-    elif not missing:
-        yield about.ok(f"{len(PINNED)} packages are of the versions that floe was tested with")
+    elif wanted and not missing:
+        yield about.ok(f"{len(wanted)} packages are of versions that floe was tested with")
+    yield from _extensions(about)
+
+
+def _extensions(about: About) -> Iterator[Finding]:
+    """Name extensions that are not there, and what they declare in vain."""
     for registry in (CONVERTERS, TRANSFORMS, PREDICATES, TYPES):
         for declared in registry.shadowed:
             yield about.warning(f"{declared} is never used: floe has that name itself", "give it another name")
@@ -92,3 +73,25 @@ def _installed(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
+
+
+def _owners(about: About) -> Iterator[Finding]:
+    """Name other distributions that install a package ``floe``: the last one installed has the files of both."""
+    for name in _other_owners():
+        yield about.problem(
+            f"the distribution {name!r} installs a package floe too, over that of {DISTRIBUTION} or under it",
+            f"pip uninstall {name} {DISTRIBUTION}, then install {DISTRIBUTION} alone",
+        )
+
+
+def _other_owners() -> list[str]:
+    return sorted({name for name in packages_distributions().get("floe", ()) if name != DISTRIBUTION})
+
+
+def _requirements() -> list[Requirement]:
+    """Return what the distribution requires; those of its extras have a marker."""
+    try:
+        found = [Requirement(text) for text in requires(DISTRIBUTION) or ()]
+    except PackageNotFoundError:
+        return []
+    return [one for one in found if one.name != DISTRIBUTION]

@@ -67,8 +67,8 @@ def _provider() -> Any:
         from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # type: ignore[import-untyped]
     except ImportError as error:
         msg = (
-            f"sasl.mechanism is AWS_MSK_IAM, and AWS's signer is not installed here ({error}): install requirements-msk.txt "
-            f"where Airflow's tasks and Spark's workers run. {_NOTHING_DONE}"
+            f"sasl.mechanism is AWS_MSK_IAM, and AWS's signer is not installed here ({error}): install "
+            f"airflow-provider-floe[msk] where Airflow's tasks and Spark's workers run. {_NOTHING_DONE}"
         )
         raise KafkaMisconfigured(msg) from error
     return MSKAuthTokenProvider

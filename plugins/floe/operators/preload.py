@@ -42,6 +42,7 @@ MODULES = (
 """What they import opens no connection, and the threads that it starts (of numpy and of jemalloc) are ready for forks."""
 
 JOB_MODULES = (
+    "floe_job.application.write_files",
     "floe_job.driver.slice_job",
     "floe_job.runtime.progress_log",
     "floe_job.runtime.spark_jobs",
@@ -84,9 +85,6 @@ def _import_catalogs() -> None:
 
 
 def _import_job() -> None:
-    from floe.operators.spark.code_archive import write_job
-
-    write_job()  # the folder of the job is on the path from now on
     for name in JOB_MODULES:
         import_module(name)
 

@@ -175,14 +175,14 @@ class WriteFilesOperator(SparkSubmitOperator):
         if submit is not None and submit.stdout is not None and submit.poll() is not None:
             submit.stdout.close()
 
-    def _prepare(self, request: Path, conf: Mapping[str, str], own_path: str = "") -> None:
-        self.application = str(code_archive.jobs_folder() / "write_files.py")
+    def _prepare(self, request: Path, conf: Mapping[str, str], own: Path | None = None) -> None:
+        self.application = str(code_archive.application())
         self.application_args = [str(request)]
         self._environment = {
             **without_keys(os.environ),
             _WORKERS_PYTHON: sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
-            "PYTHONPATH": own_path + code_archive.python_path(),
+            "PYTHONPATH": code_archive.python_path(own),
             "PATH": _path_with_spark(),
             **(self.env_vars or {}),
         }

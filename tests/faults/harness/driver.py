@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import write_files as job
 from floe.commit.run_commit import Committer
 from floe.config import parse_connector, restore_config
 from floe.crash_points import CrashPoint, reach
@@ -25,6 +24,7 @@ from floe.model.decisions import Decisions
 from floe.model.plan import Plan
 from floe.model.plan_seal import PlanKey
 from floe.planning.live_plan import draft_plan, open_plan
+from floe_job.application import write_files as job
 from floe_job.contract.work_done import Sum
 from floe_job.runtime.job_files import JobRequest
 from tests.faults.harness import clock

@@ -20,6 +20,7 @@ from floe.operators.exceptions import JobFailed
 from floe.operators.spark import code_archive
 from floe.operators.write import WriteFilesOperator
 from floe.tables.exceptions import DeadLettersLeft
+from floe_job.application.write_files import write_files
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
 from floe_job.exceptions import SliceRefused
@@ -33,7 +34,6 @@ from tests.support.repository import ROOT
 from tests.support.runs.pipeline import MakePipeline, Pipeline, in_process
 from tests.support.runs.replays import replay
 from tests.support.task_instance import TaskInstance
-from write_files import write_files
 
 PAGE = (ROOT / "docs" / "how-to" / "own-transform.md").read_text()
 DEAD_LETTERS = "db.letters"

@@ -20,6 +20,7 @@ from floe.operators.spark import code_archive
 from floe.operators.write import WriteFilesOperator
 from floe.operators.write_timeout import followed_up
 from floe.tables.exceptions import SliceNotWritten, TablesBehind
+from floe_job.application.write_files import write_files
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
 from floe_job.runtime import spark_jobs
@@ -36,7 +37,6 @@ from tests.support.runs.pipeline import MakePipeline, Pipeline, in_process
 from tests.support.runs.records import ids
 from tests.support.runs.replays import opened
 from tests.support.task_instance import TaskInstance
-from write_files import write_files
 
 TIMEOUT = "floe.write.timeout"
 CAPACITY = 30
@@ -266,11 +266,7 @@ def test_driver_that_hangs_is_killed(submitted: Pipeline, monkeypatch: pytest.Mo
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
         "signal.pause()\n"
     )
-    real = code_archive.write_job()
-    monkeypatch.setattr(code_archive, "write_job", lambda: real)
-    python_path = code_archive.python_path()
-    monkeypatch.setattr(code_archive, "python_path", lambda: python_path)
-    monkeypatch.setattr(code_archive, "jobs_folder", lambda: jobs)
+    monkeypatch.setattr(code_archive, "application", lambda: jobs / "write_files.py")
     monkeypatch.setattr(write_guard, "LATER", 0.5)
     pizzas, before = submitted.changed(**{TIMEOUT: 1000}), children()
     with pytest.raises(WriteTimeout, match=r"the driver hung and was killed.* at most half, 5 offset"):

@@ -17,9 +17,9 @@ def routes(name: str = "orders", *prefixes: str) -> list[tuple[str, str]]:
     """Return methods and paths of all routes, those of one connector with its name. ``prefixes``: of apps; default all."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import floe_plugin
+        from floe import airflow_plugin
 
-        apps = {one["url_prefix"]: one["app"]._module for one in floe_plugin.FloePlugin.fastapi_apps}
+        apps = {one["url_prefix"]: one["app"]._module for one in airflow_plugin.FloePlugin.fastapi_apps}
         assert set(apps) == {PAGE, CONNECT}
         made = {prefix: import_module(module).create_app() for prefix, module in apps.items()}
 

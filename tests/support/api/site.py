@@ -112,10 +112,10 @@ class Site:
         from airflow.utils.session import create_session
         from sqlalchemy import select
 
-        import floe_plugin
+        from floe import airflow_plugin
 
         manager = get_listener_manager()
-        for one in floe_plugin.FloePlugin.listeners:
+        for one in airflow_plugin.FloePlugin.listeners:
             manager.add_listener(one)
         from airflow.utils.sqlalchemy import prohibit_commit
 
@@ -377,11 +377,11 @@ def _mount(app: FastAPI) -> None:
     """Mount floe's apps where its plugin says, before a page that answers all other paths."""
     from fastapi.responses import HTMLResponse
 
-    import floe_plugin
+    from floe import airflow_plugin
 
-    for one in floe_plugin.FloePlugin.fastapi_apps:
+    for one in airflow_plugin.FloePlugin.fastapi_apps:
         app.mount(one["url_prefix"], one["app"])
-    for one in floe_plugin.FloePlugin.fastapi_root_middlewares:
+    for one in airflow_plugin.FloePlugin.fastapi_root_middlewares:
         app.add_middleware(one["middleware"])
 
     @app.get("/{_:path}")

@@ -35,10 +35,10 @@ def loaded(tmp_path: Path, first: str, then: str) -> list[str]:
 
 def test_plugin_imports_no_web_server_and_no_orm(tmp_path: Path) -> None:
     airflows_own = "import airflow.plugins_manager, airflow.listeners, floe.operators"
-    assert loaded(tmp_path, airflows_own, "import floe_plugin; floe_plugin.FloePlugin()") == []
+    assert loaded(tmp_path, airflows_own, "import floe.airflow_plugin as it; it.FloePlugin()") == []
 
 
 def test_app_that_is_registered_imports_them_when_called(tmp_path: Path) -> None:
-    call = "import asyncio\ntry: asyncio.run(floe_plugin.FloePlugin.fastapi_apps[0]['app']({'type': 'none'}, None, None))\n"
-    found = loaded(tmp_path, "import floe_plugin", call + "except Exception: pass")
+    call = "import asyncio\ntry: asyncio.run(it.FloePlugin.fastapi_apps[0]['app']({'type': 'none'}, None, None))\n"
+    found = loaded(tmp_path, "import floe.airflow_plugin as it", call + "except Exception: pass")
     assert {"fastapi", "floe.api.app", "floe.api.identity"} <= set(found)

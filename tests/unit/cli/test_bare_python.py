@@ -53,7 +53,7 @@ def test_help_is_printed_by_bare_python(tmp_path: Path) -> None:
 def test_command_names_the_package_that_it_misses(pizzas: Path, tmp_path: Path) -> None:
     done = bare("doctor", str(pizzas), folder=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.startswith("error: doctor needs the packages of requirements.txt, and this Python has no ")
+    assert done.stderr.startswith("error: doctor needs what airflow-provider-floe requires, and this Python has no ")
 
 
 @pytest.mark.parametrize(

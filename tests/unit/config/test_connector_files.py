@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from floe.config import ConfigError, connectors_folder, load_connector, load_connectors, parse_connector
+from floe.config import ConfigError, connectors_folder, load_connectors, parse_connector, read_connector
 from floe.config.connector_files import read_file
 from floe.config.document import parse_document
 from floe.config.exceptions import MalformedFile
@@ -17,7 +17,7 @@ from tests.support.repository import ROOT
 
 
 def test_the_connector_of_the_demo_is_fine():
-    made = load_connector(ROOT / "dags" / "connectors" / "pizzas-on-ice.json")
+    made = read_connector(ROOT / "dags" / "connectors" / "pizzas-on-ice.json")
     assert (made.name, made.topics, made.tables) == ("pizzas-on-ice", ("completed-pizzas",), ("rpc.pizzas",))
     assert (made.catalog.name, made.catalog.properties) == ("demo", {"type": "sql"})
     assert (made.reading.tasks, made.committing.interval_ms) == (2, 180_000)
@@ -26,7 +26,7 @@ def test_the_connector_of_the_demo_is_fine():
 
 
 def test_a_flat_file_without_a_name_is_named_by_its_stem(write, document):
-    assert load_connector(write("my-pizzas.json", document(without=("name",)))).name == "my-pizzas"
+    assert read_connector(write("my-pizzas.json", document(without=("name",)))).name == "my-pizzas"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_flat_file_without_a_name_is_named_by_its_stem(write, document):
 def test_a_malformed_file_is_an_error_that_says_where_and_what(write, content, message):
     path = write("x.json", content)
     with pytest.raises(ConfigError, match=message) as caught:
-        load_connector(path)
+        read_connector(path)
     assert str(caught.value).startswith(str(path))
     str(caught.value).encode()
 
@@ -88,7 +88,7 @@ def test_key_twice_in_config_counts_by_its_last_value(write, document):
 
 def test_malformed_file_does_not_leak_its_text_in_the_cause(write):
     with pytest.raises(MalformedFile) as caught:
-        load_connector(write("x.json", '{"iceberg.catalog.token": "canary",,}'))
+        read_connector(write("x.json", '{"iceberg.catalog.token": "canary",,}'))
     assert caught.value.__cause__ is None
     assert "canary" not in str(caught.value)
 
@@ -96,7 +96,7 @@ def test_malformed_file_does_not_leak_its_text_in_the_cause(write):
 def test_a_number_of_thousands_of_digits_is_only_a_wrong_number(write, document):
     text = json.dumps(document()).replace("{", '{"tasks.max": ' + "9" * 5000 + ",", 1)
     with pytest.raises(ConfigError, match="Not a number of type INT"):
-        load_connector(write("x.json", text))
+        read_connector(write("x.json", text))
 
 
 def test_a_missing_file_a_folder_and_a_dangling_link_are_errors(tmp_path):
@@ -104,7 +104,7 @@ def test_a_missing_file_a_folder_and_a_dangling_link_are_errors(tmp_path):
     (tmp_path / "link.json").symlink_to(tmp_path / "nowhere")
     for name in ("missing.json", "folder.json", "link.json"):
         with pytest.raises(ConfigError, match=r"cannot be read|is no file"):
-            load_connector(tmp_path / name)
+            read_connector(tmp_path / name)
 
 
 def test_a_pipe_does_not_hang_the_reader(tmp_path):
@@ -170,6 +170,10 @@ def test_connectors_folder_of_environment_precedes_default(write, tmp_path, monk
     assert connectors_folder(Path("default")) == tmp_path
     monkeypatch.setenv("FLOE_CONNECTORS_DIR", " ")
     assert connectors_folder(Path("default")) == Path("default")
+    monkeypatch.delenv("AIRFLOW__CORE__DAGS_FOLDER", raising=False)
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
+    assert connectors_folder() == tmp_path / "dags" / "connectors"
+    monkeypatch.setenv("AIRFLOW__CORE__DAGS_FOLDER", str(ROOT / "dags"))
     assert "pizzas-on-ice" in [file.name for file in load_connectors()]
 
 

@@ -6,7 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+import floe
+from deploy.dependencies import dependencies
 from stack.services.broker import PACKAGES
 from stack.services.schema_registry import VERSION as REGISTRY_VERSION
 from tests.support.compose import DEPLOY, SERVICES
@@ -35,12 +39,10 @@ def test_every_image_is_pinned_to_an_exact_tag() -> None:
 
 
 def test_images_built_here_carry_the_version_of_floe() -> None:
-    version = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
-    assert version is not None
     for name, service in SERVICES.items():
         built = service["image"].startswith("floe-")
         assert built == ("build" in service), name
-        assert not built or service["image"].endswith(f":{version[1]}")
+        assert not built or service["image"].endswith(f":{floe.__version__}")
         if built:
             assert (ROOT / service["build"]["context"] / service["build"]["dockerfile"]).is_file()
 
@@ -57,7 +59,7 @@ def test_dockerfile_copies_existing_files_not_ignored(dockerfile: Path) -> None:
 
 
 def test_versions_are_those_of_the_requirements() -> None:
-    required = pins(ROOT / "requirements.txt")
+    required = pins(ROOT / "constraints.txt")
     (airflow,) = base_images(DEPLOY / "airflow" / "Dockerfile")
     assert airflow.split(":")[1].startswith(f"slim-{required['apache-airflow']}-python")
     assert required["pyspark"] == required["pyspark-client"]
@@ -67,22 +69,31 @@ def test_versions_are_those_of_the_requirements() -> None:
 
 
 @pytest.mark.parametrize("name", ["airflow", "spark"])
-def test_image_installs_requirements_under_constraints(name: str) -> None:
+def test_image_installs_what_floe_requires_under_constraints(name: str) -> None:
     text = (DEPLOY / name / "Dockerfile").read_text()
-    ignore = (DEPLOY / name / "Dockerfile.dockerignore").read_text().split()
-    assert "COPY requirements*.txt constraints.txt /tmp/floe/" in text
-    assert "cat /tmp/floe/requirements*.txt" in text
-    assert ignore.index("!requirements*.txt") < ignore.index("requirements-dev*.txt"), "the last rule decides"
+    assert "dependencies.py /tmp/floe/pyproject.toml" in text
     assert "-c /tmp/floe/constraints.txt" in text
-    assert not re.search(r"pip install[^&]*==", text), "a pin is in the requirements only"
+    assert not re.search(r"pip install[^&]*==", text), "a pin is in the constraints only"
 
 
-def test_requirements_of_features_are_pins_alone() -> None:
-    """Images read all files as one: an include would bring in what an image leaves out."""
-    files = [file for file in ROOT.glob("requirements*.txt") if not file.match("requirements-dev*.txt")]
-    lines = [line for file in files for line in file.read_text().splitlines() if line and not line.startswith("#")]
-    assert [line for line in lines if not re.fullmatch(r"[\w-]+(\[[\w,-]+\])?==\S+", line)] == []
-    assert all(file.read_text().endswith("\n") for file in files), "else the next file begins on its last line"
+def test_dependencies_of_images_are_all_and_without_some() -> None:
+    every = dependencies(ROOT / "pyproject.toml", ())
+    assert {"boto3>=1.44.8,<2", "pyiceberg[pyarrow,pyiceberg-core,sql-sqlite]==0.12.0"} <= set(every)
+    left = dependencies(ROOT / "pyproject.toml", ("apache-airflow", "pyspark-client"))
+    gone = [one for one in every if one not in left]
+    assert [re.split("[<>=]", one)[0] for one in gone] == [
+        "apache-airflow",
+        "apache-airflow-providers-apache-kafka",
+        "apache-airflow-providers-apache-spark",
+        "pyspark-client",
+    ]
+
+
+def test_every_requirement_has_its_pin_within_its_range() -> None:
+    pinned = {canonicalize_name(name): version for name, version in pins(ROOT / "constraints.txt").items()}
+    for line in dependencies(ROOT / "pyproject.toml", ()):
+        one = Requirement(line)
+        assert one.specifier.contains(pinned[canonicalize_name(one.name)]), line
 
 
 def test_airflow_and_spark_have_the_same_python() -> None:

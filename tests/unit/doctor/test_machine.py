@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import namedtuple
 from datetime import UTC, datetime, timedelta
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+from floe.airflow_provider import DISTRIBUTION
 from floe.config.connection_fields import ConnectionFields
 from floe.doctor import disks, java, packages
 from floe.doctor.case import Case, Clock
 from floe.doctor.clocks import find_clocks
 from floe.doctor.disks import find_room
 from floe.doctor.java import find_java, find_python
-from floe.doctor.packages import OPTIONAL, PINNED, find_packages
+from floe.doctor.packages import find_packages
 from floe.doctor.spark import find_master, server_of
 from tests.support.extensions import list_extensions
 from tests.support.kafka.doctor_case import Reply, as_broker, case_of, closed_port, found, levels, listening
-from tests.support.repository import ROOT
 
 
 def as_grpc(_: bytes) -> bytes:
@@ -156,16 +156,6 @@ def test_python_of_workers_has_the_drivers_version(monkeypatch: pytest.MonkeyPat
     assert levels(found(find_python, with_spark("spark", "yarn", conf=elsewhere))) == ["not checked"]
 
 
-def test_pinned_packages_are_those_of_the_requirements() -> None:
-    def pins(*names: str) -> dict[str, str]:
-        lines = "\n".join((ROOT / name).read_text() for name in names)
-        return dict(re.findall(r"^([\w-]+)(?:\[\S+\])?==(\S+)$", lines, re.MULTILINE))
-
-    others = ("aws", "hive", "msk", "postgresql", "protobuf")
-    assert pins("requirements.txt") == PINNED
-    assert pins(*(f"requirements-{name}.txt" for name in others)) == OPTIONAL
-
-
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -181,16 +171,31 @@ def test_pinned_packages_are_those_of_the_requirements() -> None:
 def test_packages_of_other_versions_are_named(
     changes: dict[str, str | None], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    installed = {**PINNED, **OPTIONAL, **changes}
-    monkeypatch.setattr(packages, "_installed", installed.get)
+    def installed(name: str) -> str | None:
+        return changes[name] if name in changes else metadata.version(name)
+
+    monkeypatch.setattr(packages, "_installed", installed)
     findings = found(find_packages, case_of())
     assert levels(findings) == expected
     assert all(any(name in one.text for one in findings) for name in changes if expected != ["ok"])
 
 
+def test_other_owner_of_the_import_name_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "packages_distributions", lambda: {"floe": ["floe", DISTRIBUTION]})
+    one = found(find_packages, case_of())[0]
+    assert one.is_problem and "'floe' installs a package floe too" in one.text
+
+
+def test_packages_of_a_checkout_on_the_path_are_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: str) -> list[str]:
+        raise metadata.PackageNotFoundError
+
+    monkeypatch.setattr(packages, "requires", missing)
+    assert levels(found(find_packages, case_of())) == ["not checked"]
+
+
 def test_extension_that_is_listed_and_not_installed_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     list_extensions(monkeypatch, "acme-floe", "pytest")
-    monkeypatch.setattr(packages, "_installed", {**PINNED, **OPTIONAL}.get)
     assert [one.text for one in found(find_packages, case_of())[-2:]] == [
         "FLOE_EXTENSIONS lists 'acme-floe', which is not installed in this Python",
         "FLOE_EXTENSIONS lists 'pytest', which declares nothing for floe",

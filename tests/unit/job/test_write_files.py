@@ -8,9 +8,9 @@ import pytest
 
 from floe.exceptions import FloeError
 from floe.model.exceptions import WriteTimeout
+from floe_job.application.write_files import write_files
 from floe_job.driver.job import SliceJob
 from floe_job.exceptions import SliceFailed, SliceRefused
-from write_files import write_files
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *errors: FloeError) -> None:

@@ -27,7 +27,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]
     return found
 
 
-RUNTIME = ["requirements.txt", "requirements-protobuf.txt"]
+RUNTIME = ["requirements.txt"]
 
 
 def test_store_is_installed_when_asked_for_and_once(installed: list[list[str]]) -> None:

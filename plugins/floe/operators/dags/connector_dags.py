@@ -8,20 +8,61 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
-from airflow.sdk import DAG
+from airflow.sdk import DAG, get_parsing_context
 
+from floe.airflow_settings import use_airflow_settings
 from floe.cache_folder import cache_folder
 from floe.config import ConfigError, ConnectorFile, connectors_folder, load_connectors
 from floe.config.identity import MIN_INTERVAL_MS, Identity
 from floe.config.identity_store import IdentityStore
-from floe.config.names import REPLAY_SUFFIX
+from floe.config.names import REPLAY_SUFFIX, STATUS_DAG
 from floe.config.stored.operator_lists import OperatorLists
 from floe.operators.dags.stored_connectors import stored_connectors
 
 log = logging.getLogger(__name__)
+
+KINDS: Final = ("sink", "replay", "rest-sink", "rest-replay", "status")
+"""The DAGs of connector files and their replays, of connectors made by REST and their replays, and ``floe.status``."""
+
+
+def connector_dags(folder: Path | str | None = None, kinds: Collection[str] = KINDS) -> dict[str, DAG]:
+    """Build the DAGs of a folder of connectors, by dag_id: what a DAG file gives to ``globals().update``.
+
+    ``folder``: the connectors, unless ``FLOE_CONNECTORS_DIR`` names another folder; ``connectors`` in Airflow's DAGs folder
+    where neither does. ``kinds``: the DAGs to build, of ``KINDS``; those of a broken connector fail with what is wrong with
+    it. Where Airflow reads the file for one task, the DAG of that task is built alone.
+
+    :raises ConfigError: there is no such folder.
+    :raises ValueError: there is no such kind.
+    """
+    if unknown := set(kinds) - set(KINDS):
+        msg = f"there are no DAGs of kind {sorted(unknown)}: the kinds are {', '.join(KINDS)}"
+        raise ValueError(msg)
+    use_airflow_settings()
+    of_folder = Path(folder) if folder is not None else connectors_folder()
+    wanted = get_parsing_context().dag_id
+    made: dict[str, DAG] = {}
+    for kind in kinds if wanted is None else _kinds_of(wanted, kinds):
+        made |= _BUILDERS[kind](of_folder, wanted)
+        if wanted in made:
+            break
+    return made
+
+
+def _kinds_of(dag_id: str, kinds: Collection[str]) -> list[str]:
+    """Return the kinds that a DAG may be of; a connector made by REST first, as a file that is broken may have any name."""
+    if dag_id == STATUS_DAG:
+        fitting = ["status"]
+    elif dag_id.endswith(REPLAY_SUFFIX):
+        fitting = ["rest-replay", "replay"]
+    else:
+        fitting = ["rest-sink", "sink"]
+    return [kind for kind in fitting if kind in kinds]
 
 
 def sink_dags(default_folder: Path, wanted: str | None = None) -> dict[str, DAG]:
@@ -55,16 +96,27 @@ def connector_files(default_folder: Path) -> list[ConnectorFile]:
     return [*files, *stored_connectors(files)]
 
 
-def check_connectors(default_folder: Path) -> None:
-    """Raise one ImportError that lists all broken connector files with their problems, if there are any.
+def check_connectors(folder: Path | str | None = None) -> None:
+    """Raise one ImportError that lists all broken connectors with their problems, if there are any.
 
-    Airflow takes the DAGs of a file with an import error away: so this is called in a file without DAGs.
+    ``folder``: as of ``connector_dags``. Airflow takes the DAGs of a file with an import error away: so this is called in a
+    file without DAGs.
     """
-    broken = [file for file in connector_files(default_folder) if file.connector is None]
+    use_airflow_settings()
+    of_folder = Path(folder) if folder is not None else connectors_folder()
+    broken = [file for file in connector_files(of_folder) if file.connector is None]
     if broken:
         from floe.operators.dags.broken_dag import import_error
 
         raise ImportError(import_error(broken))
+
+
+def _status_dags(default_folder: Path, wanted: str | None) -> dict[str, DAG]:
+    if wanted not in (None, STATUS_DAG):
+        return {}
+    from floe.operators.dags.status_dag import status_dag
+
+    return {STATUS_DAG: status_dag(default_folder)}
 
 
 def _sink_dags(files: list[ConnectorFile], wanted: str | None) -> dict[str, DAG]:
@@ -156,3 +208,12 @@ def _broken_connector(files: list[ConnectorFile], wanted: str) -> list[Connector
         return []
     problems = [f"{file.path}: {problem}" for file in unnamed for problem in (file.error or ConfigError()).problems]
     return [replace(unnamed[0], name=wanted, error=ConfigError(*problems))]
+
+
+_BUILDERS: Final[Mapping[str, Callable[[Path, str | None], dict[str, DAG]]]] = {
+    "sink": sink_dags,
+    "replay": replay_dags,
+    "rest-sink": rest_sink_dags,
+    "rest-replay": rest_replay_dags,
+    "status": _status_dags,
+}

@@ -1,30 +1,30 @@
-"""Where the Spark job is located, and how its library reaches Spark's workers."""
+"""The Spark job, and how floe's code reaches its driver and Spark's workers."""
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import marshal
 import os
-import sys
 import time
 import uuid
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import CodeType, MappingProxyType, ModuleType
 
 from floe.cache_folder import cache_folder
+from floe.operators.spark.worker_modules import PACKAGES, Source, folder_of, sources, worker_modules
 
 MARSHAL_VERSION = 2
 """Later ones write references where an object happens to be shared, so that no two processes agree."""
 
-WORKERS = Path(__file__).resolve().parents[2] / "workers.txt"
-"""The modules that workers may load. ``python -m stack.manifest`` writes it; drivers run where floe is installed."""
+PYTHONS_OWN = ("site-packages", "dist-packages")
+"""Names of folders that are on every Python's path."""
 
 SETTLED_NS = 3_000_000_000
 """Age of a change from which a file's times show each later one: the coarsest file systems keep them to two seconds."""
@@ -47,43 +47,32 @@ def _moved(code: CodeType, name: str) -> CodeType:
     return code.replace(co_filename=name, co_consts=consts)
 
 
-PLUGINS = Path(__file__).resolve().parents[3]
-FOLDER_VARIABLE = "FLOE_SPARK_JOBS_DIR"
-
-
-def jobs_folder() -> Path:
-    """Return the folder ``spark_jobs``: beside ``plugins``, or where ``FLOE_SPARK_JOBS_DIR`` says."""
-    return Path(os.environ.get(FOLDER_VARIABLE) or PLUGINS.parent / "spark_jobs").resolve()
-
-
-@cache
 def write_job() -> ModuleType:
-    """Load ``write_files.py`` by path: the one edge from the library to the jobs."""
-    folder = jobs_folder()
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
-    path = folder / "write_files.py"
-    spec = importlib.util.spec_from_file_location("floe_write_files", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        msg = f"{path} is not there: copy floe's spark_jobs folder beside plugins, or set {FOLDER_VARIABLE}"
-        raise FileNotFoundError(msg)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """Load the job that writes: the one edge from the library to the jobs."""
+    return import_module("floe_job.application.write_files")
 
 
-def python_path() -> str:
-    """Return the ``PYTHONPATH`` by which processes on this machine find the library and the job."""
-    return os.pathsep.join([str(PLUGINS), str(jobs_folder())])
+def application() -> Path:
+    """Return what spark-submit runs."""
+    return folder_of("floe_job") / "application" / "write_files.py"
 
 
-def own_folder(folder: Path, own: Mapping[str, str]) -> str:
-    """Write modules of the user below a job's ``folder``; return what they add to ``PYTHONPATH``, nothing for none."""
+def python_path(own: Path | None = None) -> str:
+    """Return the ``PYTHONPATH`` by which processes of this Python find the library and the job, and modules in ``own``.
+
+    Without the folders that they have anyway: before the standard library, what is installed there could hide a part of it.
+    """
+    found = [*([str(own)] if own is not None else []), *(str(folder_of(package).parent) for package in PACKAGES)]
+    return os.pathsep.join(path for path in dict.fromkeys(found) if Path(path).name not in PYTHONS_OWN)
+
+
+def own_folder(folder: Path, own: Mapping[str, str]) -> Path | None:
+    """Write modules of the user below a job's ``folder``; return where they are, None for none."""
     for name, text in own.items():
         path = folder / "own" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
-    return f"{folder / 'own'}{os.pathsep}" if own else ""
+    return folder / "own" if own else None
 
 
 def archive(folder: Path, own: Mapping[str, str] = MappingProxyType({})) -> Path:
@@ -94,56 +83,45 @@ def archive(folder: Path, own: Mapping[str, str] = MappingProxyType({})) -> Path
 
     ``own``: modules of the user, by name.
     """
-    files = _files()
-    cache: Path | None = None
+    files, kept_in = sources(), None
     with suppress(OSError):
-        cache = cache_folder(os.environ)
-    digest = _digest(files, cache)
+        kept_in = cache_folder(os.environ)
+    names = cache(lambda: worker_modules(files))
+    digest = _digest(files, names, kept_in)
     for name, text in sorted(own.items()):
         digest += f"\0{name}\0{len(text)}\0{text}"
-    target = (cache or folder) / f"floe-{hashlib.sha256(digest.encode()).hexdigest()[:16]}.zip"
+    target = (kept_in or folder) / f"floe-{hashlib.sha256(digest.encode()).hexdigest()[:16]}.zip"
     if not target.exists():
         draft = target.with_name(f"{target.name}.{uuid.uuid4().hex}")
-        _pack(files, own, draft)
+        _pack({name: files[name].path for name in names()}, own, draft)
         draft.replace(target)
     return target
 
 
-def _files() -> list[tuple[str, Path]]:
-    """Return the files of what workers load, by their names in the archive."""
-    roots = {"floe": PLUGINS, "floe_job": jobs_folder()}
-    return [(name, roots[name.partition("/")[0]] / name) for name in WORKERS.read_text(encoding="utf-8").split()]
-
-
-def _digest(files: Sequence[tuple[str, Path]], cache: Path | None) -> str:
-    """Return the hash of the files' content, which is kept in the cache by their sizes and times.
+def _digest(files: Mapping[str, Source], names: Callable[[], list[str]], kept_in: Path | None) -> str:
+    """Return the hash of what workers load, kept in a folder by what shows a change of any module, workers' or not.
 
     It is not kept where a file was changed a moment ago: the next change might have the same time.
     """
-    if cache is None:
-        return _content_digest(files)
+    if kept_in is None:
+        return _content_digest(files, names())
     began = time.time_ns()
-    stamp, latest = hashlib.sha256(_maker().encode()), 0
-    for name, path in files:
-        stat = path.stat()
-        times = stat.st_mtime_ns, stat.st_ctime_ns
-        stamp.update(f"{name}\0{path}\0{stat.st_size}\0{times}\0{stat.st_ino}\0".encode())
-        latest = max(latest, *times)
-    known = cache / f"code-{stamp.hexdigest()[:32]}"
+    stamp = hashlib.sha256(f"{_maker()}\0{files}".encode())
+    known = kept_in / f"code-{stamp.hexdigest()[:32]}"
     with suppress(FileNotFoundError):
         return known.read_text(encoding="ascii")
-    digest = _content_digest(files)
-    if latest < began - SETTLED_NS:
+    digest = _content_digest(files, names())
+    if max(max(one.modified_ns, one.changed_ns) for one in files.values()) < began - SETTLED_NS:
         draft = known.with_name(f"{known.name}.{uuid.uuid4().hex}")
         draft.write_text(digest, encoding="ascii")
         draft.replace(known)
     return digest
 
 
-def _content_digest(files: Sequence[tuple[str, Path]]) -> str:
+def _content_digest(files: Mapping[str, Source], names: Iterable[str]) -> str:
     digest = hashlib.sha256(_maker().encode())
-    for name, path in files:
-        digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    for name in names:
+        digest.update(name.encode() + b"\0" + hashlib.sha256(Path(files[name].path).read_bytes()).digest())
     return digest.hexdigest()
 
 
@@ -154,11 +132,11 @@ def _maker() -> str:
     return f"{MAGIC_NUMBER.hex()} {pa.__version__}"
 
 
-def _pack(files: Sequence[tuple[str, Path]], own: Mapping[str, str], target: Path) -> None:
+def _pack(paths: Mapping[str, str], own: Mapping[str, str], target: Path) -> None:
     from floe.operators.spark import bundle  # not above: nothing heavy while Airflow parses DAGs
 
     modules = {}
-    for name, path in files:
+    for name, path in ((name, Path(path)) for name, path in paths.items()):
         code = marshalled(name, path)
         module = name.removesuffix(".py").replace("/", ".")
         modules[module.removesuffix(".__init__")] = (

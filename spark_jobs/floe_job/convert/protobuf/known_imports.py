@@ -22,4 +22,4 @@ KNOWN_IMPORTS: Final = {
         message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }
     """,
 }
-"""Those of Google come with the packages that ``requirements-protobuf.txt`` names."""
+"""Those of Google come with the packages that ``airflow-provider-floe[protobuf]`` names."""

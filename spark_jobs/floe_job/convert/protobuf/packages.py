@@ -12,7 +12,7 @@ from floe_job.exceptions import PackageMissing
 
 log = logging.getLogger(__name__)
 
-REQUIREMENTS: Final = "requirements-protobuf.txt"
+REQUIREMENTS: Final = "airflow-provider-floe[protobuf]"
 
 
 def package(module: str) -> ModuleType:

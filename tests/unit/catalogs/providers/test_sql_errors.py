@@ -141,7 +141,7 @@ def test_missing_driver_is_named_with_its_file(
 ) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(
-        CatalogMisconfigured, match=r"'psycopg' is not installed here: install requirements-postgresql\.txt"
+        CatalogMisconfigured, match=r"'psycopg' is not installed here: install airflow-provider-floe\[postgresql\]"
     ):
         open_one(uri="jdbc:postgresql://127.0.0.1:1/d")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from floe.config import ConfigError, Connector, load_connector
+from floe.config import ConfigError, Connector, read_connector
 from floe.config.converters.with_registry import has_registry, registry_of
 from floe.config.secrets.detection import is_reference
 from floe.config.worker.worker_file import VARIABLE
@@ -43,7 +43,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
             monkeypatch.setenv(VARIABLE, str(worker))
         file = tmp_path / "connector.json"
         file.write_text(json.dumps({**OTHER_KEYS, **block["connector"]}))
-        return load_connector(file)
+        return read_connector(file)
 
     return read
 

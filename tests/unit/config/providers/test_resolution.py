@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from floe.config import ConfigError, Connector, OverrideRefused, load_connector, override, restore_config
+from floe.config import ConfigError, Connector, OverrideRefused, override, read_connector, restore_config
 from floe.config.keys.key_class import KeyClass
 from floe.config.overrides.resolved_config import resolve_config
 from floe.config.overrides.run_overrides import foreign_changes, replace_keys
@@ -39,7 +39,7 @@ def load(write: Callable[..., Path], secrets: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HOST", "catalog.example")
 
     def make(over: dict[str, object] | None = None) -> Connector:
-        return load_connector(write("x.json", {**REST, TOKEN: f"${{dir:{secrets}:token}}", **(over or {})}))
+        return read_connector(write("x.json", {**REST, TOKEN: f"${{dir:{secrets}:token}}", **(over or {})}))
 
     return make
 

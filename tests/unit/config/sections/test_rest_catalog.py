@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from floe.config import load_connector, parse_connector
+from floe.config import parse_connector, read_connector
 from floe.config.catalogs.base import KeyStatus
 from floe.config.catalogs.rest import AUTH_TYPES, REST
 from floe.config.connector_files import read_file
@@ -104,7 +104,7 @@ def test_example_of_unity_is_the_documentations_block(tmp_path, monkeypatch):
     text = UNITY.read_text()
     assert text.count('"iceberg.catalog.token"') == 2
     with pytest.raises(Exception, match="<topic_name>"):
-        load_connector(UNITY)
+        read_connector(UNITY)
     for placeholder, name in {
         "<topic_name>": "events",
         "<uc_schema.tablename>": "sales.events",

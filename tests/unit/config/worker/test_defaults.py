@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from floe.config import ConfigError, Connector, load_connector, override, restore_config
+from floe.config import ConfigError, Connector, override, read_connector, restore_config
 from floe.config.__main__ import main
 from floe.config.connector_files import read_file
 from floe.config.report import rows_of
@@ -37,7 +37,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Non
 @pytest.fixture
 def load(write: Callable[..., Path]) -> Callable[..., Connector]:
     def make(**over: object) -> Connector:
-        return load_connector(write("x.json", {**NO_CLASS, **over}))
+        return read_connector(write("x.json", {**NO_CLASS, **over}))
 
     return make
 

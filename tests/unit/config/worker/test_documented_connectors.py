@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.config import ConfigError, load_connector
+from floe.config import ConfigError, read_connector
 from floe.config.worker.worker_file import VARIABLE
 from tests.support.connectors import JSON
 
@@ -32,7 +32,7 @@ def test_a_connector_without_converter_needs_a_worker_file(tmp_path: Path, monke
     path = tmp_path / "x.json"
     path.write_text(json.dumps(CATALOG_OF_A_VENDOR))
     with pytest.raises(ConfigError, match=r"value\.converter is not given"):
-        load_connector(path)
+        read_connector(path)
     worker = tmp_path / "connect-distributed.properties"
     worker.write_text(
         "bootstrap.servers=broker:9092\ngroup.id=connect\nkey.converter=org.apache.kafka.connect.storage.StringConverter\n"
@@ -40,5 +40,5 @@ def test_a_connector_without_converter_needs_a_worker_file(tmp_path: Path, monke
         + "offset.storage.topic=connect-offsets\nplugin.path=/usr/share/java\n"
     )
     monkeypatch.setenv(VARIABLE, str(worker))
-    connector = load_connector(path)
+    connector = read_connector(path)
     assert connector.warnings == () and connector.tables == ("sales.events",)

@@ -11,8 +11,8 @@ from airflow.serialization.encoders import encode_timetable
 from airflow.timetables.base import DataInterval, TimeRestriction
 from pendulum import DateTime
 
+from floe.airflow_plugin import FloePlugin
 from floe.operators.dags.staggered_interval import StaggeredInterval
-from floe_plugin import FloePlugin
 
 START = DateTime.instance(datetime(2026, 5, 1, 12, 0, 7, 123_456, UTC))
 MINUTE = timedelta(minutes=1)

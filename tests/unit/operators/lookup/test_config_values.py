@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.config import ConfigError, Connector, load_connector
+from floe.config import ConfigError, Connector, read_connector
 from floe.config.converters.with_registry import registry_of
 from floe.config.providers.allow_list import VARIABLE
 from floe.config.secrets.mask import hide
@@ -39,7 +39,7 @@ def connector(folder: Path, **over: object) -> Connector:
     path = folder / "x.json"
     keys = {**MINIMAL, "iceberg.catalog.type": "rest", **over}
     path.write_text(json.dumps({key: value for key, value in keys.items() if value is not None}))
-    return load_connector(path)
+    return read_connector(path)
 
 
 def test_connections_and_variables_are_looked_up(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from floe.operators.spark import bundle, code_archive
 from floe.operators.spark.code_archive import marshalled
-from stack.manifest import WORKERS, workers
+from floe.operators.spark.worker_modules import sources, worker_modules
 
 MOST_BYTES = 1_500_000
 LONG_AGO = time.time_ns() - 3_600_000_000_000
@@ -40,14 +40,28 @@ def test_archive_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert code_archive.archive(tmp_path).stat().st_size <= MOST_BYTES
 
 
-def test_the_list_of_modules_is_of_this_tree() -> None:
-    assert WORKERS.read_text(encoding="utf-8") == workers(), "run python -m stack.manifest"
+def test_workers_get_what_their_tasks_import_and_no_more() -> None:
+    names = worker_modules(sources())
+    assert {"floe/__init__.py", "floe_job/task/read_task.py", "floe/parquet/table_writer.py"} <= set(names)
+    assert not [name for name in names if name.startswith(("floe/operators/", "floe/api/", "floe_job/driver/"))]
+
+
+def test_checkout_is_on_the_path_of_drivers_and_what_is_installed_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout, installed = tmp_path / "spark_jobs" / "floe_job", tmp_path / "lib" / "site-packages" / "floe"
+    folders = {"floe": installed, "floe_job": checkout}
+    monkeypatch.setattr(code_archive, "folder_of", lambda package: folders[package])
+    assert code_archive.python_path() == str(checkout.parent)
+    assert code_archive.python_path(tmp_path / "own") == f"{tmp_path / 'own'}{os.pathsep}{checkout.parent}"
 
 
 def test_no_module_of_workers_uses_names_that_are_loaded_by_text() -> None:
-    for name, path in code_archive._files():
+    files = sources()
+    for name in worker_modules(files):
         if name != "floe/config/__init__.py":
-            assert "from floe.config import" not in path.read_text(encoding="utf-8"), f"{name}: import from its module"
+            text = Path(files[name].path).read_text(encoding="utf-8")
+            assert "from floe.config import" not in text, f"{name}: import from its module"
 
 
 def test_a_worker_loads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +79,8 @@ def test_a_worker_loads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_worker_can_load_every_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLOE_CACHE_DIR", "")
     archive = code_archive.archive(tmp_path)
-    names = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name, _ in code_archive._files()]
+    files = worker_modules(sources())
+    names = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in files]
     names.remove("floe_job.runtime.worker_daemon")  # it is run, not imported
     code = f"from importlib import import_module\nfor name in {names}: import_module(name)\nprint('all')"
     done = _worker(archive, code)
@@ -110,11 +125,9 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for path in (module, job):
         path.parent.mkdir(parents=True)
         path.write_text("PRICE = 7\n")
-    listed = tmp_path / "workers.txt"
-    listed.write_text("floe/__init__.py\nfloe_job/__init__.py\n")
-    monkeypatch.setattr(code_archive, "PLUGINS", tmp_path / "plugins")
-    monkeypatch.setattr(code_archive, "WORKERS", listed)
-    monkeypatch.setenv("FLOE_SPARK_JOBS_DIR", str(tmp_path / "spark_jobs"))
+    folders = {"floe": module.parent, "floe_job": job.parent}
+    monkeypatch.setattr("floe.operators.spark.worker_modules.folder_of", lambda package: folders[package])
+    monkeypatch.setattr("floe.operators.spark.worker_modules.LOADED_BY_NAME", ("floe", "floe_job"))
     monkeypatch.setenv("FLOE_CACHE_DIR", str(tmp_path / "cache"))
     yield module
 

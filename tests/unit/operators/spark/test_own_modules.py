@@ -58,13 +58,12 @@ def test_archive_has_modules_with_the_hash_of_the_plan(files: tuple[dict[str, st
 def test_folder_of_a_local_job_has_the_modules(files: tuple[dict[str, str], str], tmp_path: Path) -> None:
     own, sha256 = files
     added = code_archive.own_folder(tmp_path, own)
-    assert added == f"{tmp_path}/own{os.pathsep}"
-    path = added + code_archive.python_path()
-    assert read_in_worker(path) == [sha256, f"{tmp_path}/own/shipped/deep/own.py"]
-    assert code_archive.own_folder(tmp_path, {}) == ""
+    assert added == tmp_path / "own"
+    assert read_in_worker(code_archive.python_path(added)) == [sha256, f"{tmp_path}/own/shipped/deep/own.py"]
+    assert code_archive.own_folder(tmp_path, {}) is None
 
 
 def test_spark_job_finds_the_folder_first(tmp_path: Path) -> None:
     write = WriteFilesOperator(task_id="write", connector=Lake(tmp_path).connector())
-    write._prepare(tmp_path / "order.json", {}, "/own:")
-    assert write._environment["PYTHONPATH"] == f"/own:{code_archive.python_path()}"
+    write._prepare(tmp_path / "order.json", {}, Path("/own"))
+    assert write._environment["PYTHONPATH"] == f"/own{os.pathsep}{code_archive.python_path()}"

@@ -84,7 +84,7 @@ class GlueProvider(PlainProvider):
 
             from floe.catalogs.providers.glue.catalog import CheckedGlueCatalog
         except ModuleNotFoundError as error:
-            msg = f"{error.name!r} is not installed here: pip install -r requirements-aws.txt -c constraints.txt"
+            msg = f"{error.name!r} is not installed here: pip install 'airflow-provider-floe[aws]'"
             raise ImportError(msg) from error
         try:
             return CheckedGlueCatalog(spec.name, **_client_settings(catalog_settings(spec)))

@@ -72,7 +72,7 @@ class HiveProvider(PlainProvider):
         try:
             from floe.catalogs.providers.hive.catalog import CheckedHiveCatalog
         except ModuleNotFoundError as error:
-            msg = f"{error.name!r} is not installed here: pip install -r requirements-hive.txt -c constraints.txt"
+            msg = f"{error.name!r} is not installed here: pip install 'airflow-provider-floe[hive]'"
             raise ImportError(msg) from error
         return CheckedHiveCatalog(spec.name, **settings)
 

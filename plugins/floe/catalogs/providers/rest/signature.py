@@ -29,7 +29,7 @@ class SignatureAdapter(TimedAdapter):
         try:
             from botocore.session import Session
         except ImportError as error:
-            msg = "rest.auth.type sigv4 needs the package boto3: install requirements-aws.txt"
+            msg = "rest.auth.type sigv4 needs the package boto3: install airflow-provider-floe[aws]"
             raise ImportError(msg) from error
         session = Session()
         region = (

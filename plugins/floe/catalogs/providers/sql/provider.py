@@ -22,8 +22,8 @@ _NO_SQLITE_FILE = "unable to open database file"
 """SQLite's message for a path where no file can be created."""
 
 _DRIVERS = {
-    "psycopg": "requirements-postgresql.txt",
-    "psycopg2": "psycopg2-binary, or take postgresql+psycopg:// and requirements-postgresql.txt",
+    "psycopg": "airflow-provider-floe[postgresql]",
+    "psycopg2": "psycopg2-binary, or take postgresql+psycopg:// and airflow-provider-floe[postgresql]",
     "pymysql": "PyMySQL",
     "MySQLdb": "mysqlclient, or take mysql+pymysql:// and PyMySQL",
 }

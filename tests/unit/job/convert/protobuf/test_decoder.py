@@ -355,11 +355,11 @@ def test_without_ptars_records_are_read_slowly(without: set[str], caplog: pytest
         assert rows(batch)[0] == proto_orders.read(1)
         assert batch.fast_rows == 0
     assert len(caplog.records) == 1
-    assert "requirements-protobuf.txt" in caplog.text
+    assert "airflow-provider-floe[protobuf]" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["grpc_tools", "google"])
 def test_missing_package_ends_the_run_with_its_file(without: set[str], name: str) -> None:
     without.add(name)
-    with pytest.raises(PackageMissing, match=r"Install requirements-protobuf\.txt"):
+    with pytest.raises(PackageMissing, match=r"Install airflow-provider-floe\[protobuf\]"):
         decoder().decode([proto_orders.order(1)])
