@@ -118,5 +118,5 @@ def test_commands_are_those_of_floe(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_spark_that_doctor_asks_for_is_the_one_that_is_required() -> None:
-    (spark,) = (one for one in metadata.requires(DISTRIBUTION) or () if one.startswith("pyspark<"))
-    assert f">={SPARK}." in spark
+    (spark,) = (one for one in metadata.requires(DISTRIBUTION) or () if one.startswith("pyspark="))
+    assert spark.startswith(f"pyspark=={SPARK}.")
