@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
+import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,6 +24,12 @@ from floe.airflow_settings import use_airflow_settings
 from floe.cli import airflow_command
 from floe.doctor.java import SPARK
 from floe.operators.dags.asset_uris import create_asset
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment of this test's own: what is called here sets variables of its process."""
+    monkeypatch.setattr(os, "environ", os.environ.copy())
 
 
 def test_provider_is_as_airflow_wants_it() -> None:
@@ -43,6 +53,11 @@ def test_public_names_are_documented(name: str) -> None:
     assert getattr(floe, name).__doc__
 
 
+def test_public_names_are_typed() -> None:
+    stub = Path(floe.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"import \w+ as (\w+)", stub)) == sorted(floe.__all__)
+
+
 def test_there_is_no_other_name() -> None:
     with pytest.raises(AttributeError, match="no attribute 'sink'"):
         floe.sink  # noqa: B018
@@ -59,11 +74,21 @@ def test_settings_of_airflow_are_taken_where_no_variable_is_set(monkeypatch: pyt
     monkeypatch.setenv("AIRFLOW__FLOE__EXTENSIONS", "acme-floe")
     monkeypatch.setenv("FLOE_EXTENSIONS", "mine")
     use_airflow_settings()
-    import os
-
     assert os.environ["FLOE_CONNECTORS_DIR"] == "/etc/connectors"
     assert os.environ["FLOE_EXTENSIONS"] == "mine"
     assert "FLOE_SECRET_KEY" not in os.environ
+
+
+def test_connectors_and_settings_are_those_of_airflow_cfg(tmp_path: Path) -> None:
+    text = "[core]\ndags_folder = /srv/dags\n[floe]\nextensions = acme-floe\n"
+    (tmp_path / "airflow.cfg").write_text(text)
+    code = (
+        "import os; from floe.airflow_settings import connectors_of_airflow, use_airflow_settings; use_airflow_settings(); "
+        "print(connectors_of_airflow(), os.environ['FLOE_EXTENSIONS'])"
+    )
+    environ = {"PATH": os.environ["PATH"], "AIRFLOW_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "/srv/dags/connectors acme-floe"
 
 
 # -- assets -----------------------------------------------------------------------------------------------------------

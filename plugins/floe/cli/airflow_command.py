@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any
 
@@ -18,8 +19,9 @@ def commands() -> list[Any]:
 
 def run(options: argparse.Namespace) -> None:
     """Run a command of floe and end with its exit code."""
-    from floe.airflow_settings import use_airflow_settings
+    from floe.airflow_settings import connectors_of_airflow, use_airflow_settings
     from floe.cli.parser import main
 
     use_airflow_settings()
+    os.environ.setdefault("FLOE_CONNECTORS_DIR", str(connectors_of_airflow()))
     sys.exit(main(options.arguments or ["--help"]))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from floe.config import Connector, restore_config
 from floe.config.secrets.deployment_key import VARIABLE
 from floe.model.plan_seal import DeploymentKey
 from floe.operators import task_context
+from floe.operators.failures import keep_secret
 from floe.operators.lookup.config_values import resolved
 from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.spark import code_archive
@@ -31,6 +32,12 @@ class ReplayResult:
     report: CommitReport | None
 
 
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Make a folder for archives where there is no cache: it stays as long as this process, as a session may need it."""
+    return tempfile.TemporaryDirectory(prefix="floe-")
+
+
 def replay(connector: Connector, spark: Any, *, kafka: Mapping[str, str] | None = None, **params: Any) -> ReplayResult:
     """Read again what a connector has read, as its replay DAG does, and return what was committed.
 
@@ -39,8 +46,9 @@ def replay(connector: Connector, spark: Any, *, kafka: Mapping[str, str] | None 
     ``params``: those of the replay's trigger form: ``ranges={"0": [100, 200]}``, ``topic``, ``overlap="replace"``,
     ``dry_run=True``, and so on; without ranges, times, ``dead_letters`` or ``all`` nothing is written, as on a dry run.
 
-    It may be killed anywhere and called again: what tables contain is skipped by the same ``ranges``. Raises PlanRefused,
-    TableRefused, ConfigError, and the errors of Kafka, catalog and Spark.
+    Each call is a replay of its own, which no plan outlives: after an error or a kill, call it again. What tables contain by
+    then is skipped or replaced; ``overlap="append"`` would append it once more. Raises PlanRefused, TableRefused,
+    ConfigError, and the errors of Kafka, catalog and Spark.
     """
     from floe.commit.run_commit import Committer
     from floe.kafka.settings import KafkaSettings
@@ -48,7 +56,11 @@ def replay(connector: Connector, spark: Any, *, kafka: Mapping[str, str] | None 
     from floe.slices.code_check import check_code
 
     connector = resolved(connector)
-    settings = kafka_settings(connector) if kafka is None else KafkaSettings.of(connector, kafka)
+    if kafka is None:
+        settings = kafka_settings(connector)
+    else:
+        settings = KafkaSettings.of(connector, kafka)
+        keep_secret({**connector.properties, **settings.secrets})
     connector = task_context.with_topics(connector, settings)
     drafted = draft_replay(connector, settings, params)
     plan = drafted.plan
@@ -59,19 +71,6 @@ def replay(connector: Connector, spark: Any, *, kafka: Mapping[str, str] | None 
     key = None if not text else DeploymentKey.of(text, f"the environment variable {VARIABLE}").plan_key(plan.plan_id)
     open_replay(plan, connector, settings, key)
     job = code_archive.write_job()
-    with tempfile.TemporaryDirectory(prefix="floe-") as folder:
-        _give_code(spark, code_archive.archive(Path(folder), check_code(plan, connector)))
-        written = job.write_files(spark, job.JobRequest(plan, connector, settings, key, frozenset()))
+    code_archive.send(spark, code_archive.archive(Path(_folder().name), check_code(plan, connector)))
+    written = job.write_files(spark, job.JobRequest(plan, connector, settings, key))
     return ReplayResult(drafted, Committer.open(plan, connector, settings, key).commit(written))
-
-
-def _give_code(spark: Any, archive: Path) -> None:
-    """Send a session's workers floe's code, once for each content."""
-    path = list(sys.path)
-    try:
-        if hasattr(spark, "addArtifacts") and not hasattr(spark, "_jsparkSession"):
-            spark.addArtifacts(str(archive), pyfile=True)
-        else:
-            spark.sparkContext.addPyFile(str(archive))
-    finally:
-        sys.path[:] = path  # PySpark adds the archive, which has the workers' half only, for this process too

@@ -37,7 +37,7 @@ _ANY: Uuids = MappingProxyType({})
 class Lake:
     """The tables of one connector, for topics of one cluster.
 
-    A state is loaded anew whenever it is asked for: who needs one twice keeps it. ``client``: their catalog.
+    Each call loads the table again; a caller that needs a state twice keeps it. ``client``: their catalog.
     """
 
     client: Tables

@@ -63,12 +63,15 @@ def append(
 def commit_change(table: Table, change: Change, update: LedgerUpdate | None = None) -> Committed:
     """Send a change, the ledger that goes with its snapshot, and what is due to expire then, in one catalog commit.
 
-    The ledger's anchor is set to the snapshot, unless it keeps its own. A change without a snapshot has no ledger. Raises
-    CommitFailedException after a conflict, CommitAltered if the catalog does not keep what was sent, TableRefused where no
-    commit to the table can be made. Whatever else is raised after the request was sent leaves the outcome unknown: load
-    the table and compare.
+    The ledger's anchor is set to the snapshot, unless it keeps its own. Raises ValueError for a ledger without a snapshot,
+    which no branch head would guard, and TableRefused where no commit to the table can be made: nothing was sent. Raises
+    CommitFailedException after a conflict, CommitAltered if the catalog does not keep what was sent. Whatever else is
+    raised after the request was sent leaves the outcome unknown: load the table and compare.
     """
     if change.operation is None:
+        if update is not None:
+            msg = f"a change without a snapshot takes no ledger ({update.name}). Nothing was sent"
+            raise ValueError(msg)
         metadata = _send(table, ((), ()), (taking_out(table, change.expired),), expired=change.expired.snapshots)
         return Committed(metadata, None)
     return Committed(*_commit_snapshot(table, change, update))

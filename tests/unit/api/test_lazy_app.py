@@ -39,6 +39,9 @@ def test_plugin_imports_no_web_server_and_no_orm(tmp_path: Path) -> None:
 
 
 def test_app_that_is_registered_imports_them_when_called(tmp_path: Path) -> None:
-    call = "import asyncio\ntry: asyncio.run(it.FloePlugin.fastapi_apps[0]['app']({'type': 'none'}, None, None))\n"
-    found = loaded(tmp_path, "import floe.airflow_plugin as it", call + "except Exception: pass")
+    call = "import asyncio\nasyncio.run(it.FloePlugin.fastapi_apps[0]['app'](%s, None, send))\n"
+    answer = "answers = []\nasync def send(message): answers.append(message)\n"
+    scope = {"type": "http", "method": "GET", "path": "/page/none.js", "headers": [], "query_string": b""}
+    then = answer + call % scope + "assert answers[0]['status'] == 401, answers\n"
+    found = loaded(tmp_path, "import floe.airflow_plugin as it", then)
     assert {"fastapi", "floe.api.app", "floe.api.identity"} <= set(found)

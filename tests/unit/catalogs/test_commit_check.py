@@ -13,7 +13,7 @@ from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.tables.change import append_files, expire
 from floe.tables.expiry import Expired
-from floe.tables.snapshot_commit import append, commit_change
+from floe.tables.snapshot_commit import LedgerUpdate, append, commit_change
 from tests.support.tables.lake import CLUSTER, LEDGER, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
 from tests.support.tables.slices import write_slice
 from tests.support.tables.unfaithful import (
@@ -161,6 +161,13 @@ def test_expiry_that_a_catalog_ignores_is_refused(lake: Lake) -> None:
     alter_answers(table.catalog, lambda _: before)
     with pytest.raises(CommitAltered, match=f"snapshot {oldest} was to expire and is there. No row was touched"):
         commit_change(table, expire("main", Expired((oldest,))))
+
+
+def test_ledger_without_a_snapshot_is_not_sent(lake: Lake) -> None:
+    table = lake.create()
+    with pytest.raises(ValueError, match="takes no ledger"):
+        commit_change(table, expire("main", Expired()), LedgerUpdate(LEDGER, ledger_to(5)))
+    assert lake.load().metadata == table.metadata
 
 
 def test_first_snapshot_of_a_branch_that_a_catalog_ignores_is_refused(lake: Lake) -> None:

@@ -11,9 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from airflow.configuration import conf
 from sqlalchemy.orm import Session
 
+from floe.airflow_settings import connectors_of_airflow
 from floe.api.connect.answers import ConnectError
 from floe.api.connect.connector_rows import Row, connector_rows
 from floe.config import ConfigError, Connector, ConnectorFile, connectors_folder, load_connectors
@@ -78,7 +78,7 @@ class Folder:
         Raises ConnectError (500) for one that cannot be read: names and groups that files have would be free.
         """
         with self._lock:
-            folder = connectors_folder(Path(conf.get("core", "dags_folder")) / "connectors")
+            folder = connectors_folder(connectors_of_airflow())
             version = _version_of(folder)
             if version != self._version or time.monotonic() - self._at > MAX_AGE:
                 try:

@@ -15,7 +15,7 @@ from typing import Final
 
 from airflow.sdk import DAG, get_parsing_context
 
-from floe.airflow_settings import use_airflow_settings
+from floe.airflow_settings import connectors_of_airflow, use_airflow_settings
 from floe.cache_folder import cache_folder
 from floe.config import ConfigError, ConnectorFile, connectors_folder, load_connectors
 from floe.config.identity import MIN_INTERVAL_MS, Identity
@@ -44,7 +44,7 @@ def connector_dags(folder: Path | str | None = None, kinds: Collection[str] = KI
         msg = f"there are no DAGs of kind {sorted(unknown)}: the kinds are {', '.join(KINDS)}"
         raise ValueError(msg)
     use_airflow_settings()
-    of_folder = Path(folder) if folder is not None else connectors_folder()
+    of_folder = connectors_of_airflow() if folder is None else Path(folder)
     wanted = get_parsing_context().dag_id
     made: dict[str, DAG] = {}
     for kind in kinds if wanted is None else _kinds_of(wanted, kinds):
@@ -103,7 +103,7 @@ def check_connectors(folder: Path | str | None = None) -> None:
     file without DAGs.
     """
     use_airflow_settings()
-    of_folder = Path(folder) if folder is not None else connectors_folder()
+    of_folder = connectors_of_airflow() if folder is None else Path(folder)
     broken = [file for file in connector_files(of_folder) if file.connector is None]
     if broken:
         from floe.operators.dags.broken_dag import import_error

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import marshal
 import os
+import sys
 import time
 import uuid
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -16,9 +17,10 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import CodeType, MappingProxyType, ModuleType
+from typing import Any
 
 from floe.cache_folder import cache_folder
-from floe.operators.spark.worker_modules import PACKAGES, Source, folder_of, sources, worker_modules
+from floe.operators.spark.worker_modules import PACKAGES, folder_of, sources, worker_modules
 
 MARSHAL_VERSION = 2
 """Later ones write references where an object happens to be shared, so that no two processes agree."""
@@ -83,45 +85,63 @@ def archive(folder: Path, own: Mapping[str, str] = MappingProxyType({})) -> Path
 
     ``own``: modules of the user, by name.
     """
-    files, kept_in = sources(), None
+    kept_in: Path | None = None
     with suppress(OSError):
         kept_in = cache_folder(os.environ)
-    names = cache(lambda: worker_modules(files))
-    digest = _digest(files, names, kept_in)
+    files = sources()
+    of_workers = cache(lambda: {name: files[name] for name in worker_modules(files)})
+    digest = _digest(files, of_workers, kept_in)
     for name, text in sorted(own.items()):
         digest += f"\0{name}\0{len(text)}\0{text}"
     target = (kept_in or folder) / f"floe-{hashlib.sha256(digest.encode()).hexdigest()[:16]}.zip"
     if not target.exists():
         draft = target.with_name(f"{target.name}.{uuid.uuid4().hex}")
-        _pack({name: files[name].path for name in names()}, own, draft)
+        _pack(of_workers(), own, draft)
         draft.replace(target)
     return target
 
 
-def _digest(files: Mapping[str, Source], names: Callable[[], list[str]], kept_in: Path | None) -> str:
-    """Return the hash of what workers load, kept in a folder by what shows a change of any module, workers' or not.
+def send(spark: Any, archive: Path) -> None:
+    """Give a session the archive for its workers; a classic one fetches it when tasks run, of others too, so it has to stay.
+
+    PySpark would put it on the path of this process and its children, too: it has the workers' half only.
+    """
+    path = list(sys.path)
+    try:
+        if type(spark).__module__.startswith("pyspark.sql.connect"):
+            spark.addArtifacts(str(archive), pyfile=True)
+        else:
+            spark.sparkContext.addPyFile(str(archive))
+    finally:
+        sys.path[:] = path
+
+
+def _digest(files: Mapping[str, str], of_workers: Callable[[], Mapping[str, str]], kept_in: Path | None) -> str:
+    """Return the hash of what workers load, kept in a folder by the sizes and times of all files.
 
     It is not kept where a file was changed a moment ago: the next change might have the same time.
     """
     if kept_in is None:
-        return _content_digest(files, names())
+        return _content_digest(of_workers())
     began = time.time_ns()
-    stamp = hashlib.sha256(f"{_maker()}\0{files}".encode())
+    found = [(path, os.stat(path)) for path in files.values()]  # noqa: PTH116 - a Path for each takes as long again
+    shown = [(path, one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino) for path, one in found]
+    stamp = hashlib.sha256(_maker().encode() + marshal.dumps(shown, MARSHAL_VERSION))
     known = kept_in / f"code-{stamp.hexdigest()[:32]}"
     with suppress(FileNotFoundError):
         return known.read_text(encoding="ascii")
-    digest = _content_digest(files, names())
-    if max(max(one.modified_ns, one.changed_ns) for one in files.values()) < began - SETTLED_NS:
+    digest = _content_digest(of_workers())
+    if max(max(one.st_mtime_ns, one.st_ctime_ns) for _, one in found) < began - SETTLED_NS:
         draft = known.with_name(f"{known.name}.{uuid.uuid4().hex}")
         draft.write_text(digest, encoding="ascii")
         draft.replace(known)
     return digest
 
 
-def _content_digest(files: Mapping[str, Source], names: Iterable[str]) -> str:
+def _content_digest(files: Mapping[str, str]) -> str:
     digest = hashlib.sha256(_maker().encode())
-    for name in names:
-        digest.update(name.encode() + b"\0" + hashlib.sha256(Path(files[name].path).read_bytes()).digest())
+    for name, path in files.items():
+        digest.update(name.encode() + b"\0" + hashlib.sha256(Path(path).read_bytes()).digest())
     return digest.hexdigest()
 
 
@@ -132,16 +152,16 @@ def _maker() -> str:
     return f"{MAGIC_NUMBER.hex()} {pa.__version__}"
 
 
-def _pack(paths: Mapping[str, str], own: Mapping[str, str], target: Path) -> None:
+def _pack(files: Mapping[str, str], own: Mapping[str, str], target: Path) -> None:
     from floe.operators.spark import bundle  # not above: nothing heavy while Airflow parses DAGs
 
     modules = {}
-    for name, path in ((name, Path(path)) for name, path in paths.items()):
-        code = marshalled(name, path)
+    for name, path in files.items():
+        code = marshalled(name, Path(path))
         module = name.removesuffix(".py").replace("/", ".")
         modules[module.removesuffix(".__init__")] = (
             module.endswith(".__init__"),
-            path.read_text(encoding="utf-8") if code is None else code,
+            Path(path).read_text(encoding="utf-8") if code is None else code,
         )
     entries = {
         bundle.FILE: bundle.packed(modules),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from floe.config.secrets.mask import clip
 from floe.operators.exceptions import JobFailed
+from floe.operators.spark.code_archive import send
 
 log = logging.getLogger(__name__)
 
@@ -86,11 +86,6 @@ def _equip(spark: Any, archive: Path) -> None:
     """Give a session the archive and its settings, unless an earlier run did. Of several at once, each does it."""
     if spark.conf.get(HAS_ARCHIVE, "") == archive.name:
         return
-    path = list(sys.path)
-    try:
-        spark.addArtifacts(str(archive), pyfile=True)
-    finally:
-        # PySpark adds the archive, which has the workers' half only, for this process and its children
-        sys.path[:] = path
+    send(spark, archive)
     for key, value in {**CONF, HAS_ARCHIVE: archive.name}.items():  # last, what says that all is there
         spark.conf.set(key, value)

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import NamedTuple
 
 PACKAGES = ("floe", "floe_job")
 
@@ -37,16 +36,6 @@ LOADED_BY_NAME = (
 """What is called, unpickled or loaded by its name. All that these import, wherever they do, goes along."""
 
 
-class Source(NamedTuple):
-    """A file of floe's: where it is, and what shows a change of it without reading it."""
-
-    path: str
-    size: int
-    modified_ns: int
-    changed_ns: int
-    inode: int
-
-
 def folder_of(package: str) -> Path:
     """Return the folder of an installed package, of a checkout's too; it is not imported. Raises ModuleNotFoundError."""
     spec = importlib.util.find_spec(package)
@@ -56,12 +45,12 @@ def folder_of(package: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-def sources() -> dict[str, Source]:
-    """Return all of floe's modules as they are installed, by their names in an archive: ``floe/model/plan.py``."""
-    return {name: source for package in PACKAGES for name, source in sorted(_walk(str(folder_of(package)), package))}
+def sources() -> dict[str, str]:
+    """Return the paths of all of floe's modules as they are installed, by their names in an archive: ``floe/names.py``."""
+    return {name: path for package in PACKAGES for name, path in sorted(_walk(str(folder_of(package)), package))}
 
 
-def worker_modules(files: Mapping[str, Source]) -> list[str]:
+def worker_modules(files: Mapping[str, str]) -> list[str]:
     """Return the names of those that workers may load, in their order."""
     modules = {_module(name): name for name in files}
     waiting = [module for module in modules if any(fnmatch(module, pattern) for pattern in LOADED_BY_NAME)]
@@ -72,17 +61,15 @@ def worker_modules(files: Mapping[str, Source]) -> list[str]:
             continue
         found.add(module)
         waiting.append(module.rpartition(".")[0])
-        waiting += _imports(Path(files[modules[module]].path).read_text(encoding="utf-8"))
+        waiting += _imports(Path(files[modules[module]]).read_text(encoding="utf-8"))
     return sorted(modules[module] for module in found)
 
 
-def _walk(folder: str, name: str) -> Iterator[tuple[str, Source]]:
+def _walk(folder: str, name: str) -> Iterator[tuple[str, str]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".py"):
-                stat = entry.stat()
-                source = Source(entry.path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-                yield f"{name}/{entry.name}", source
+                yield f"{name}/{entry.name}", entry.path
             elif entry.name != "__pycache__" and entry.is_dir():
                 yield from _walk(entry.path, f"{name}/{entry.name}")
 

@@ -60,7 +60,7 @@ def test_no_module_of_workers_uses_names_that_are_loaded_by_text() -> None:
     files = sources()
     for name in worker_modules(files):
         if name != "floe/config/__init__.py":
-            text = Path(files[name].path).read_text(encoding="utf-8")
+            text = Path(files[name]).read_text(encoding="utf-8")
             assert "from floe.config import" not in text, f"{name}: import from its module"
 
 
