@@ -36,6 +36,9 @@ SINGLE_NODE = {
     "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
 }
 
+_ASKED_FOR = 5.0
+"""Seconds, before it is seen again whether the process lives."""
+
 
 class Broker(RecordedService):
     """A broker whose data, log and record are in `folder`.
@@ -125,6 +128,6 @@ class Broker(RecordedService):
 
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
-            return bool(client.list_topics(timeout=self.ready_within).brokers)
+            return bool(client.list_topics(timeout=_ASKED_FOR).brokers)
         except KafkaException:
             return False

@@ -22,7 +22,7 @@ class RecordedService(ABC):
 
     name: ClassVar[str]
     """What messages call it; log and record are named after it."""
-    ready_within: ClassVar[float] = 120.0
+    ready_within: ClassVar[float] = 600.0
     stopped_within: ClassVar[float] = 20.0
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
 

@@ -25,6 +25,9 @@ _REPEATABLE = ("GET", "PATCH")
 
 Json = dict[str, Any]
 
+PATIENCE = 600.0
+"""Seconds for what Airflow does by itself, on a machine that is busy with other things too."""
+
 _ANSWERED_WITHIN = 30.0
 """Seconds."""
 
@@ -83,7 +86,7 @@ class Rest:
             text = f"Airflow does not answer at {self.url} ({error}): see `make status`"
             raise StackError(text) from error
 
-    def wait_for_dag(self, dag_id: str, seconds: float = 180.0) -> None:
+    def wait_for_dag(self, dag_id: str, seconds: float = PATIENCE) -> None:
         """Wait until Airflow has parsed a DAG; raises RunFailed with the import errors if it has not."""
         end = time.monotonic() + seconds
         path = f"/api/v2/dags?dag_id_pattern={urllib.parse.quote(dag_id)}&exclude_stale=true"
@@ -140,7 +143,7 @@ class Rest:
         found: list[Json] = self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns?order_by=-run_after&limit=50")["dag_runs"]
         return found
 
-    def wait_for_scheduled_run(self, dag_id: str, seconds: float = 300.0) -> str:
+    def wait_for_scheduled_run(self, dag_id: str, seconds: float = PATIENCE) -> str:
         """Wait until the scheduler has started a run by itself and return its id; raises RunFailed."""
         end = time.monotonic() + seconds
         while not (ids := [str(run["dag_run_id"]) for run in self.runs(dag_id) if run["run_type"] == "scheduled"]):
@@ -161,7 +164,7 @@ class Rest:
         """Return a run."""
         return self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns/{urllib.parse.quote(run_id)}")
 
-    def wait_for_run(self, dag_id: str, run_id: str, seconds: float = 300.0) -> str:
+    def wait_for_run(self, dag_id: str, run_id: str, seconds: float = PATIENCE) -> str:
         """Wait for the end of a run and return its state, `success` or `failed`."""
         end = time.monotonic() + seconds
         while (state := str(self.run(dag_id, run_id)["state"])) not in FINAL:

@@ -14,7 +14,7 @@ from stack.exceptions import StartFailed
 from stack.progress import wait_until
 from stack.settings import REPOSITORY
 
-READY_WITHIN = 180.0
+READY_WITHIN = 600.0
 TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - its name
 DAEMON = "floe_warm_daemon"
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"

