@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
+from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import FixedType
 
@@ -13,7 +13,7 @@ from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
 from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange
-from floe.model.route_hash import branch_route
+from floe.model.route_hash import MAIN_BRANCH, branch_route
 from floe.tables.exceptions import TableRefused
 from floe.tables.history import branch_history, check_ledger_present, check_unchanged_history
 from floe.tables.snapshot_summary import committed_offsets, offsets_property

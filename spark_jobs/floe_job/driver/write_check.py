@@ -49,8 +49,8 @@ def check_writable(target: TableTarget) -> None:
 
 def _check_partitions(spec: PartitionSpec, schema: Schema) -> None:
     """Raise ValueError for a partition field that no row has a value of. Some of them crash the process that tries."""
-    for field in spec.fields:
-        transform, source = field.transform, schema.find_type(field.source_id)
+    for part in spec.fields:
+        transform, source = part.transform, schema.find_type(part.source_id)
         parameter = 1
         if isinstance(transform, BucketTransform):
             parameter = transform.num_buckets
@@ -58,7 +58,7 @@ def _check_partitions(spec: PartitionSpec, schema: Schema) -> None:
             parameter = transform.width
         is_known = not isinstance(transform, UnknownTransform) and transform.can_transform(source)
         if not is_known or not 1 <= parameter <= _MAX_PARAMETER:
-            msg = f"partition field {field.name!r} is {transform} of a {source}"
+            msg = f"partition field {part.name!r} is {transform} of a {source}"
             raise ValueError(msg)
 
 

@@ -12,7 +12,7 @@ from floe_job.schema.proposal import Path
 
 def paths(schema: Schema) -> dict[int, Path]:
     """Return the paths of all columns by field id; what is inside a map's key has none."""
-    return {field.field_id: path for path, field in _walk(schema.as_struct(), ())}
+    return {nested.field_id: path for path, nested in _walk(schema.as_struct(), ())}
 
 
 def columns(schema: Schema) -> dict[Path, NestedField]:
@@ -21,10 +21,10 @@ def columns(schema: Schema) -> dict[Path, NestedField]:
 
 
 def _walk(target: IcebergType, path: Path) -> Iterator[tuple[Path, NestedField]]:
-    for field in _inside(target):
-        inner = (*path, field.name)
-        yield inner, field
-        yield from _walk(field.field_type, inner)
+    for nested in _inside(target):
+        inner = (*path, nested.name)
+        yield inner, nested
+        yield from _walk(nested.field_type, inner)
 
 
 def _inside(target: IcebergType) -> tuple[NestedField, ...]:

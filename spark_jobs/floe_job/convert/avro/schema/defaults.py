@@ -130,11 +130,11 @@ def _record(avro: AvroType, schema: ConnectSchema, given: Any) -> dict[str, Any]
     if not isinstance(given, dict):
         raise _Invalid
     found = {}
-    for field, (name, inner) in zip(avro.fields, schema.fields, strict=True):
-        one = given.get(name, field.default)
+    for member, (name, inner) in zip(avro.fields, schema.fields, strict=True):
+        one = given.get(name, member.default)
         if one is ABSENT:
             raise _Invalid
-        found[name] = _value(field.type, inner, one)
+        found[name] = _value(member.type, inner, one)
     return found
 
 

@@ -44,11 +44,11 @@ class RecordSizes:
             return set()
         seen.add(message.full_name)
         found: set[bytes] = set()
-        for field in message.fields:
-            if field.message_type is not None:
-                found |= self._tags(field.message_type, seen)
-            if field.message_type is not None and field.is_repeated:
-                found.add(_tag(field.number, 3 if field.type == field.TYPE_GROUP else 2))
+        for member in message.fields:
+            if member.message_type is not None:
+                found |= self._tags(member.message_type, seen)
+            if member.message_type is not None and member.is_repeated:
+                found.add(_tag(member.number, 3 if member.type == member.TYPE_GROUP else 2))
         return found
 
 

@@ -78,10 +78,10 @@ def _clear_map_entries(message: Any) -> None:
 def _map_fields(message: Message, known: dict[str, set[int]]) -> dict[str, set[int]]:
     """Return the numbers of the fields that are maps, for each message by its name."""
     if message.full_name not in known:
-        known[message.full_name] = {field.number for field in message.fields if is_map(field)}
-        for field in message.fields:
-            if field.message_type is not None:
-                _map_fields(field.message_type, known)
+        known[message.full_name] = {member.number for member in message.fields if is_map(member)}
+        for member in message.fields:
+            if member.message_type is not None:
+                _map_fields(member.message_type, known)
     return known
 
 
