@@ -58,18 +58,18 @@ def widened(schema: Schema, promoted: Mapping[int, PrimitiveType], optional: Con
 
     def of(target: IcebergType) -> IcebergType:
         if isinstance(target, StructType):
-            return StructType(*map(field, target.fields))
+            return StructType(*map(column, target.fields))
         if isinstance(target, ListType):
-            element = field(target.element_field)
+            element = column(target.element_field)
             return ListType(target.element_id, element.field_type, element_required=element.required)
         if isinstance(target, MapType):
-            entry = field(target.value_field)
+            entry = column(target.value_field)
             return MapType(
                 target.key_id, target.key_type, target.value_id, entry.field_type, value_required=entry.required
             )
         return target
 
-    def field(known: NestedField) -> NestedField:
+    def column(known: NestedField) -> NestedField:
         return NestedField(
             known.field_id,
             known.name,
@@ -77,4 +77,4 @@ def widened(schema: Schema, promoted: Mapping[int, PrimitiveType], optional: Con
             required=known.required and known.field_id not in optional,
         )
 
-    return Schema(*map(field, schema.fields), schema_id=schema.schema_id)
+    return Schema(*map(column, schema.fields), schema_id=schema.schema_id)
