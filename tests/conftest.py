@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -31,6 +32,8 @@ MARKERS = {"unit": "quick", "contracts": "quick", "integration": "ci", "faults":
 TOGETHER = ("tests/integration/airflow/",)
 """Folders whose tests one worker runs: there is one Airflow."""
 
+MANY_THREADS = 60
+
 # tests run side by side: how long an example takes says nothing
 settings.register_profile("quick", deadline=None, max_examples=25)
 settings.register_profile("ci", deadline=None)
@@ -42,6 +45,15 @@ def pytest_configure() -> None:
     """End on SIGTERM as on Ctrl-C: brokers and schedulers of the session are stopped on the way out."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_runtest_logfinish() -> None:
+    """End the Kafka clients of a test that refers to an error of it: the error's traceback has them, in a circle.
+
+    Each has threads that wake up all the time; some hundred of them take half a core.
+    """
+    if len(os.listdir("/proc/self/task")) > MANY_THREADS:  # noqa: PTH208 - a Path for each takes longer
+        gc.collect()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
