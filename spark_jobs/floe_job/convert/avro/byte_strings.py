@@ -32,15 +32,16 @@ def read_sizes(datums: Datums, pos: Places, end: Places, path: str) -> tuple[Lon
 
 
 def spans(datums: Datums, begin: Places, sizes: Longs | int, kind: pa.DataType) -> pa.Array:
-    """Return spans of the buffer, which are in its order, as a column of large_binary or large_string.
+    """Return spans of the buffer as a column of large_binary or large_string.
 
     The buffer itself, with what is between the spans as values too, is such a column already; every other one is taken.
+    The spans are in its order, but for those of a datum that is not right: they may be at its end.
     """
     count = len(begin)
     offsets = np.empty(2 * count + 1, np.int64)
     offsets[:-1:2] = begin
     offsets[1::2] = begin + sizes
-    offsets[-1] = offsets[-2] if count else 0
+    offsets[-1] = len(datums.data) if count else 0
     whole = pa.Array.from_buffers(kind, 2 * count, [None, pa.py_buffer(offsets), datums.buffer], 0)
     return whole.take(pa.array(np.arange(0, 2 * count, 2)))
 

@@ -12,7 +12,7 @@ import fastavro
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from floe_job.connect.arrow import arrow_type
@@ -66,6 +66,7 @@ def test_any_chunks_give_equal_columns(seed: int, chunk: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32))
+@example(seed=27904430)  # the first of several texts in a datum is not right: it ends behind the others
 def test_random_damage_harms_no_neighbour(seed: int) -> None:
     """Whatever is done to some records: the others are read as before, and each is either read or rejected."""
     random = Random(seed)
