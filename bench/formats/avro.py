@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from bench.formats.base import Encoder, Format, Registry, frame
 from bench.formats.orders import CHANNELS, PRECISION, SCALE
-from floe.registry.schema import SchemaText
+from floe.schema_registry.schema import SchemaText
 from floe_job.convert.avro.decoder import AvroDecoder
-from floe_job.convert.avro.options import AvroOptions
+from floe_job.convert.avro.schema import AvroOptions
 from floe_job.convert.typed.frames import Framing
 from floe_job.convert.typed.schema_source import SchemaSource
 

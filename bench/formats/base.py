@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.formats.orders import FIELDS, Fields
-from floe.config.registry.settings import Address, RegistrySettings
-from floe.registry.client import SchemaRegistry
-from floe.registry.schema import SchemaText
+from floe.config.schema_registry.settings import Address, RegistrySettings
+from floe.schema_registry.client import SchemaRegistry
+from floe.schema_registry.schema import SchemaText
 from floe_job.convert.typed.base import TypedDecoder
 from floe_job.convert.typed.schema_source import SchemaSource
 from stack.subjects import register

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from bench.formats.base import Encoder, Format, Registry
 from bench.formats.orders import PRECISION, SCALE
-from floe_job.convert.envelope.decoder import EnvelopeDecoder
-from floe_job.convert.envelope.options import EnvelopeOptions
+from floe_job.convert.envelope.decoder import EnvelopeDecoder, EnvelopeOptions
 
 _DATA: Final = "org.apache.kafka.connect.data"
 

@@ -11,7 +11,7 @@ from pyiceberg.types import DoubleType, LongType, StringType
 
 from bench.formats.base import CONFLUENT_API, Encoder, Format, Registry, frame
 from bench.formats.orders import FIELDS
-from floe.registry.schema import SchemaText
+from floe.schema_registry.schema import SchemaText
 
 _TEXT: Final = {"type": "string"}
 _OR_NULL: Final = [{"type": "null"}, _TEXT]

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from bench.formats.base import CONFLUENT_API, Encoder, Format, Registry, frame
 from bench.formats.orders import CHANNELS, PRECISION, SCALE
-from floe.registry.schema import SchemaText
+from floe.schema_registry.schema import SchemaText
 from floe_job.convert.protobuf.decoder import ProtobufDecoder
+from floe_job.convert.protobuf.descriptors import ProtobufOptions
 from floe_job.convert.protobuf.message_frames import MessageReference
-from floe_job.convert.protobuf.options import ProtobufOptions
 from floe_job.convert.typed.frames import Framing
 from floe_job.convert.typed.schema_source import SchemaSource
 

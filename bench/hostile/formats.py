@@ -12,8 +12,8 @@ from bench.hostile.records import BYTES, HostileShape
 from floe.config.converters.base import API, ConverterSpec
 from floe.config.converters.kinds import AVRO, ENVELOPE, JSON_SCHEMA, PROTOBUF
 from floe.config.properties import Properties
-from floe.registry.exceptions import UnknownSchema
-from floe.registry.schema import RegisteredSchema, SchemaText, SchemaType
+from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.schema import RegisteredSchema, SchemaText, SchemaType
 
 _REGISTRY: Final = Properties({API: "confluent", "schema.registry.url": "http://registry"})
 _ENVELOPE: Final = ConverterSpec(ENVELOPE, Properties({"replace.null.with.default": "false"}))

@@ -24,16 +24,15 @@ from bench.hostile.records import HostileShape
 from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
-from floe.model.ranges import OffsetRange
-from floe.slices.dead_letter_schema import DEAD_LETTERS_SCHEMA
+from floe.model.offsets import OffsetRange
+from floe.tables.dead_letter_schema import DEAD_LETTERS_SCHEMA
 from floe_job.contract.result import TaskResult
-from floe_job.contract.target import TableTarget
-from floe_job.contract.task import DeadLetterRules, RouteRules, Task
+from floe_job.contract.task import DeadLetterRules, RouteRules, TableTarget, Task
 from floe_job.convert import context
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from floe_job.source.messages import HeaderKinds, Headers, Messages, last_of
-from floe_job.source.range_part import RangePart
 from floe_job.source.range_reader import RangeReader
+from floe_job.source.record_batch import RangePart
 from floe_job.source.values import Values
 from floe_job.task.read_task import run_task
 

@@ -20,13 +20,13 @@ from pyiceberg.io.pyarrow import parquet_path_to_id_mapping, schema_to_pyarrow
 import bench.records
 from bench.records import Shape
 from floe.kafka.settings import KafkaSettings
-from floe.parquet.dictionaries import with_dictionary
+from floe.parquet.data_file import with_dictionary
 from floe_job.convert.json.decoder import CHUNK_BYTES
 from floe_job.convert.json.framing import Text, joined
-from floe_job.convert.json.template_reader import TemplateReader
+from floe_job.convert.json.template import TemplateReader
 from floe_job.memory_tuning import tuned_memory
 from floe_job.source.native.consumer import Consumer
-from floe_job.source.range_progress import POLL_RECORDS, POLL_SECONDS
+from floe_job.source.range_reader import POLL_RECORDS, POLL_SECONDS
 from floe_job.source.values import Lines, Values
 
 STEPS = ("consume", "decode", "encode")

@@ -20,13 +20,12 @@ from bench.size import Size
 from floe.catalogs.client import Tables
 from floe.commit.slice_commit import SliceCommitter
 from floe.config import Connector
-from floe.kafka.admin_topics import Readable
+from floe.kafka.admin import Readable
 from floe.kafka.settings import KafkaSettings
 from floe.model.decisions import Decisions
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals, PartitionLog, TopicPartition
 from floe.model.plan import Plan, SliceEnd, positions_after
 from floe.model.positions import Position
-from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning import live_plan
 from floe.planning.slicing import cut
 from stack.progress import step

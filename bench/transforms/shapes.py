@@ -16,7 +16,7 @@ from bench.formats.orders import Fields
 from bench.records import Headers, Shape
 from bench.transforms.rows import EVENT_FIELDS, FIELDS, change, row
 from bench.transforms.schemas import avro_schema, connect_schema
-from floe.registry.schema import SchemaText
+from floe.schema_registry.schema import SchemaText
 from stack.subjects import register
 
 MARK: Final = "test"

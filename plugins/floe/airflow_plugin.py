@@ -5,10 +5,9 @@ from airflow.plugins_manager import AirflowPlugin
 from floe.airflow_provider import check_import_name
 from floe.airflow_settings import use_airflow_settings
 from floe.api.connect import run_listener
-from floe.api.connect.http.base_url import PREFIX, BaseUrl
-from floe.api.lazy_app import LazyApp
+from floe.api.lazy_app import PREFIX, BaseUrl, LazyApp
 from floe.operators import preload
-from floe.operators.dags.staggered_interval import StaggeredInterval
+from floe.operators.dags.schedule import StaggeredInterval
 
 check_import_name()
 use_airflow_settings()

@@ -23,10 +23,52 @@
 A bad record is data, not an error: its short ``reason`` goes into its dead letter.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
 from pyiceberg.types import PrimitiveType
 
 from floe.exceptions import FloeError, Retryable, Terminal
-from floe_job import stages
+
+# Stages: the steps that refuse records, by the names that dead letters give them.
+#
+# Those that Kafka Connect has too are called as it calls them. Dead letters that older versions wrote say ``decode``
+# for ``value_converter`` and ``convert`` for ``coerce``; nothing of floe reads the stage of a stored dead letter.
+
+
+KEY_CONVERTER: Final = "key_converter"
+VALUE_CONVERTER: Final = "value_converter"
+HEADER_CONVERTER: Final = "header_converter"
+TRANSFORM: Final = "transform"
+ROUTE: Final = "route"
+TABLE: Final = "table"
+"""The table refuses: no file can be written for it."""
+
+COERCE: Final = "coerce"
+"""A value does not fit its column."""
+
+SCHEMA: Final = "schema"
+"""A column may not be added."""
+
+STAGES: Final = frozenset({KEY_CONVERTER, VALUE_CONVERTER, HEADER_CONVERTER, TRANSFORM, ROUTE, TABLE, COERCE, SCHEMA})
+
+_CONNECT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        KEY_CONVERTER: "KEY_CONVERTER",
+        VALUE_CONVERTER: "VALUE_CONVERTER",
+        HEADER_CONVERTER: "HEADER_CONVERTER",
+        TRANSFORM: "TRANSFORMATION",
+    }
+)
+
+
+def connect_stage(stage: str) -> str:
+    """Return Connect's word, of ``org.apache.kafka.connect.runtime.errors.Stage``: what a sink's task does is TASK_PUT."""
+    return _CONNECT.get(stage, "TASK_PUT")
+
 
 REASON_LENGTH = 300
 VALUE_LENGTH = 60
@@ -39,7 +81,7 @@ class JobError(FloeError):
 class InvalidRecord(JobError):
     """One record cannot become a row. ``stage`` names the step that refused it."""
 
-    stage = stages.VALUE_CONVERTER
+    stage = VALUE_CONVERTER
 
     @property
     def reason(self) -> str:
@@ -54,7 +96,7 @@ class Malformed(InvalidRecord):
 class TransformRefused(InvalidRecord):
     """A transform cannot change the value, or the key: the message says which field has what."""
 
-    stage = stages.TRANSFORM
+    stage = TRANSFORM
 
 
 class UnusableSchema(InvalidRecord):
@@ -68,7 +110,7 @@ class UnknownSchema(InvalidRecord):
 class Unconvertible(InvalidRecord):
     """A value that its column's type cannot hold without loss. ``wider`` is the promoted type that could."""
 
-    stage = stages.COERCE
+    stage = COERCE
 
     def __init__(self, problem: str, wider: PrimitiveType | None = None) -> None:
         super().__init__(problem)
@@ -76,7 +118,7 @@ class Unconvertible(InvalidRecord):
         self.wider = wider
         self.path: tuple[str, ...] = ()
 
-    def inside(self, name: str) -> "Unconvertible":
+    def inside(self, name: str) -> Unconvertible:
         """Add the name of a column, outermost last; returns itself to be raised again."""
         self.path = (name, *self.path)
         return self
@@ -90,7 +132,7 @@ class Unconvertible(InvalidRecord):
 class Unnameable(InvalidRecord):
     """A record requires a column beyond the limits on number, depth or name."""
 
-    stage = stages.SCHEMA
+    stage = SCHEMA
 
 
 class NameTooLong(Unnameable):

@@ -10,7 +10,7 @@ from floe.config import parse_connector
 from floe.config.document import parse_document
 from floe.config.exceptions import ConfigError
 from floe.config.properties import Properties
-from floe.config.providers.operator_settings import OperatorSettings
+from floe.config.providers.allow_list import OperatorSettings
 from floe.config.sections.catalog import CatalogSpec
 from floe.query.catalog import SparkCatalog
 from floe.query.exceptions import QueryError

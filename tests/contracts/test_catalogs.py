@@ -19,12 +19,12 @@ from floe.catalogs.client import Tables
 from floe.catalogs.errors import Answer
 from floe.catalogs.exceptions import CatalogUnreachable, TableMissing
 from floe.catalogs.providers.base import CatalogProvider
-from floe.catalogs.providers.registry import provider_named, provider_of
-from floe.config.catalogs.registry import TYPES
+from floe.catalogs.providers.catalog_providers import provider_named, provider_of
+from floe.config.catalogs.catalog_types import TYPES
 from floe.model.holding import Holding, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties
+from floe.model.offsets import Intervals
 from floe.status.catalog_probe import probe_catalog
 from floe.tables.change import append_files
 from floe.tables.exceptions import TableRefused

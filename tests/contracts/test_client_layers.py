@@ -15,10 +15,9 @@ import pytest
 from floe.config import parse_connector
 from floe.config.kafka.worker_keys import WorkerKeys
 from floe.config.properties import Properties
-from floe.config.worker.worker_file import WorkerFile
+from floe.config.worker_file import WorkerFile
 from floe.kafka.exceptions import KafkaMisconfigured
-from floe.kafka.layers import Shared
-from floe.kafka.settings import FIRST_BACKOFF, QUIET, KafkaSettings
+from floe.kafka.settings import FIRST_BACKOFF, QUIET, KafkaSettings, Shared
 from floe.tls.store_file import StoreFile
 from floe.tls.stores import Identity
 from tests.support.connectors import MINIMAL
@@ -321,8 +320,8 @@ def test_store_has_the_password_of_another_place(store: str, monkeypatch: pytest
         seen.append(one)
         return Identity("c", "k") if "key" in one.option else "c"
 
-    monkeypatch.setattr("floe.kafka.stores.trusted_certificates", read)
-    monkeypatch.setattr("floe.kafka.stores.identity", read)
+    monkeypatch.setattr("floe.kafka.settings.trusted_certificates", read)
+    monkeypatch.setattr("floe.kafka.settings.identity", read)
     settings_of(Row("", worker={**A, f"{store}.location": "/w.jks"}, connection={f"{store}.password": "p"}))
     assert {(one.path, one.password) for one in seen} == {("/w.jks", "p")}
 

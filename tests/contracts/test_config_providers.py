@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from floe.config.providers.airflow import ConnectionProvider, VariableProvider
 from floe.config.providers.allow_list import VARIABLE, allow_list
 from floe.config.providers.base import ConfigProvider, ProviderClass, ProviderContext, ValueMissing
-from floe.config.providers.env import EnvProvider
-from floe.config.providers.files import DirectoryProvider, FileProvider
-from floe.config.providers.registry import PROVIDERS
-from floe.config.providers.resolution import Resolver
-from floe.config.worker.worker_file import NO_FILE
+from floe.config.providers.config_providers import (
+    PROVIDERS,
+    ConnectionProvider,
+    DirectoryProvider,
+    EnvProvider,
+    FileProvider,
+    VariableProvider,
+)
+from floe.config.providers.reference import Resolver
+from floe.config.worker_file import NO_FILE
 
 SECRET = "value-0f-the-test"
 

@@ -12,17 +12,16 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
-from floe.config.converters import registry as config
+from floe.config.converters import converter_classes as config
 from floe.config.converters.base import PLAIN_JSON, ConverterSpec
+from floe.config.converters.converter_classes import read_converter
 from floe.config.converters.kinds import ENGINES, ENVELOPE, PLAIN_KINDS, SIMPLE_HEADER
-from floe.config.converters.registry import read_converter
-from floe.config.keys.option_reader import OptionReader
-from floe.config.keys.reader import Settings
+from floe.config.keys.reader import OptionReader, Settings
 from floe.config.properties import Properties
 from floe_job.convert.base import Converters, Decoded, TableConverter
 from floe_job.convert.makers import converters_of
 from floe_job.convert.objects import ObjectConverters
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 from tests.support.contracts import ConverterCase as Case
 from tests.support.contracts import added_cases

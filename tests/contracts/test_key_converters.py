@@ -10,13 +10,13 @@ from functools import partial
 
 import pytest
 
-from floe.config.converters import registry as config
+from floe.config.converters import converter_classes as config
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.charsets import ENCODING
 from floe.config.converters.kinds import BOOLEAN, BYTES, ENVELOPE, JSON, PLAIN_KINDS, STRING
-from floe.config.keys.option_reader import OptionReader
+from floe.config.keys.reader import OptionReader
 from floe.config.properties import Properties
-from floe.registry.schema import RegisteredSchema
+from floe.schema_registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.makers import converters_of
 from tests.support.avro import varint

@@ -16,8 +16,7 @@ from floe.catalogs import clock
 from floe.catalogs.clock import now_ms
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.maintenance import jobs
-from floe.maintenance.exceptions import MaintenanceDeferred
-from floe.maintenance.job import Policy, Report
+from floe.maintenance.job import MaintenanceDeferred, Policy, Report
 from floe.maintenance.jobs import JOBS, run_job
 from floe.model.ledger_codec import ledger_names, read_properties
 from floe.tables import expiry, retry

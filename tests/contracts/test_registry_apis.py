@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from floe.config.registry.apicurio import read_apicurio
-from floe.config.registry.confluent import read_confluent
-from floe.config.registry.settings import Address, IdKind, RegistrySettings
-from floe.registry.apis import APIS, Get, RegistryApi
-from floe.registry.client import SchemaRegistry
-from floe.registry.exceptions import NotARegistry, UnknownSchema
-from floe.registry.schema import Reference, SchemaText
+from floe.config.schema_registry.apicurio import read_apicurio
+from floe.config.schema_registry.confluent import read_confluent
+from floe.config.schema_registry.settings import Address, IdKind, RegistrySettings
+from floe.schema_registry.apis import APIS, Get, RegistryApi
+from floe.schema_registry.client import SchemaRegistry
+from floe.schema_registry.exceptions import NotARegistry, UnknownSchema
+from floe.schema_registry.schema import Reference, SchemaText
 from tests.support.registry.double import PAGE, Reply, as_json, schema, serving
 from tests.support.registry.settings import found_in
 

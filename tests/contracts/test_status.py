@@ -18,16 +18,13 @@ from floe.commit.run_commit import CommitReport
 from floe.config import Connector, parse_connector
 from floe.config.secrets.mask import learn
 from floe.model.accounting import TableCounts
-from floe.model.intervals import Intervals
-from floe.model.plan import Plan, Slice
+from floe.model.offsets import Intervals, OffsetRange, PartitionLog, TopicPartition
+from floe.model.plan import Plan, Slice, SliceKind
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
-from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
-from floe.model.slice_kind import SliceKind
-from floe.status.model import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
-from floe.status.partitions import backlogs, partition_statuses
-from floe.status.plan_report import plan_lines
+from floe.status.connector_status import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
+from floe.status.kafka_state import backlogs, partition_statuses
 from floe.status.reader import latest
-from floe.status.run_report import RunReport
+from floe.status.reports import RunReport, plan_lines
 from floe.status.summary import MAX_SHOWN, WIDTH, backlog_lines, lag_json, lag_lines
 from floe.status.tables import problem_of
 from tests.support.tables.foreign_changes import append_foreign, roll_back

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from floe.status.parts.record_size import MAX_BYTES, fit
 from floe.status.record import StatusRecord
-from floe.status.stored_record import MAX_KEY, PREFIX, dump, key_of, parse
+from floe.status.record_codec import MAX_BYTES, MAX_KEY, PREFIX, dump, fit, key_of, parse
 from tests.support.repository import ROOT
 from tests.support.status.records import NOW, RECORDS, large, status
 
@@ -112,7 +111,7 @@ def test_key_of_any_name_has_room_in_the_database() -> None:
 
 def test_what_reads_records_imports_nothing_heavy() -> None:
     code = (
-        "import sys, floe.status.stored_record, floe.status.metrics\n"
+        "import sys, floe.status.record_codec, floe.status.metrics\n"
         "print([m for m in ('airflow', 'pyspark', 'pyiceberg', 'pyarrow', 'confluent_kafka') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -18,15 +18,14 @@ from floe.config.properties import Properties
 from floe.config.sections.routing import Routing
 from floe.config.sections.transform_reader import read_transforms
 from floe.config.sections.transforms import TransformSpec, routing_steps, source_columns
-from floe.config.transforms import registry as config
+from floe.config.transforms import transform_classes as config
 from floe.config.transforms.options import SourceColumnNames, TransformOptions
 from floe.config.transforms.python_class import PREFIX
-from floe_job.contract.rejected_record import Rejected
+from floe_job.contract.dead_letter import Rejected
 from floe_job.convert.base import Parsed
 from floe_job.source.record_batch import ParsedValues, Records
-from floe_job.transform.batch import ParsedBatch
+from floe_job.transform.batch import UNREAD, ParsedBatch, Readers
 from floe_job.transform.chain import Chain
-from floe_job.transform.readers import UNREAD, Readers
 from floe_job.transform.record_metadata import metadata_of
 from tests.support.contracts import added_cases
 from tests.support.extensions import installed_example, listed_example, only_example
@@ -227,7 +226,7 @@ _TYPES = {"string": StringType(), "long": LongType()}
 
 
 def _rules() -> Any:
-    from floe_job.schema.rules import ColumnRules
+    from floe_job.schema.proposal import ColumnRules
 
     return ColumnRules()
 

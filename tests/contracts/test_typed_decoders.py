@@ -18,10 +18,8 @@ from floe.config.converters.kinds import BOOLEAN, BYTES, PLAIN_KINDS, STRING
 from floe.config.properties import Properties
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.contract.rejected_record import Rejected
-from floe_job.convert.envelope.decoder import EnvelopeDecoder
-from floe_job.convert.envelope.fixed_schema import FixedSchemaDecoder
-from floe_job.convert.envelope.options import EnvelopeOptions
+from floe_job.contract.dead_letter import Rejected
+from floe_job.convert.envelope.decoder import EnvelopeDecoder, EnvelopeOptions, FixedSchemaDecoder
 from floe_job.convert.plain.decoder import PlainDecoder
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
 from tests.support.job.formats import avro_orders, ext_json_records, json_schema_orders, proto_orders

@@ -15,11 +15,10 @@ from floe.config import parse_connector
 from floe.config.converters.kinds import ENGINES
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
-from floe.config.transforms.predicates import PREDICATES
-from floe.model.ranges import OffsetRange
-from floe_job.contract.target import TableTarget
-from floe_job.contract.task import DeadLetterRules, RouteRules, Task
-from floe_job.source.range_part import RangePart
+from floe.config.transforms.kafka_records import PREDICATES
+from floe.model.offsets import OffsetRange
+from floe_job.contract.task import DeadLetterRules, RouteRules, TableTarget, Task
+from floe_job.source.record_batch import RangePart
 from tests.support.connectors import MINIMAL
 from tests.support.job.new_worker import loaded_by
 from tests.support.job.transform_settings import all_settings
@@ -45,10 +44,10 @@ UNUSED = (
     "fastavro",
     "floe.catalogs.client",
     "floe.catalogs.providers",
-    "floe.config.catalogs.registry",
+    "floe.config.catalogs.catalog_types",
     "floe.config.connector",
     "floe.config.expressions",
-    "floe.config.keys.table",
+    "floe.config.keys.lookup",
     "floe.config.parser",
     "floe.config.transforms",
     "floe.control.announcement",
@@ -107,7 +106,7 @@ def test_flat_json_loads_nothing_that_it_does_not_use(flat_json: Task, tmp_path:
 def test_a_transform_loads_its_own_code(flat_json: Task, tmp_path: Path) -> None:
     masked = replace(flat_json.routes, transforms=(transform("MaskField$Value", fields="name"),))
     loaded = loaded_by(replace(flat_json, routes=masked), PLAIN, tmp_path)
-    assert {"floe_job.transform.kafka.mask_field", "floe.config.transforms.kafka.mask_field"} <= loaded
+    assert {"floe_job.transform.kafka.fields", "floe.config.transforms.kafka_fields"} <= loaded
     others = ("kafka.cast", "kafka.flatten", "kafka.routers", "debezium.event", "iceberg.debezium", "own", "documents")
     assert within(loaded, [f"floe_job.transform.{name}" for name in others]) == []
 

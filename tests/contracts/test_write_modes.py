@@ -19,27 +19,23 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from floe.commit.slice_commit import SliceCommitter, SliceOutcome
 from floe.commit.table_commit import TableCommit, check_table, commit_table
 from floe.config import Connector
-from floe.control.data_files import from_pyiceberg, partition_type_of
-from floe.control.spec_files import SpecFiles
+from floe.control.data_files import SpecFiles, from_pyiceberg, partition_type_of
 from floe.control.table_work import TableWork
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import CommitState, Ledger
-from floe.model.plan import Plan
-from floe.model.ranges import OffsetRange, ranges_to_json
-from floe.model.slice_kind import SliceKind
+from floe.model.offsets import Intervals, OffsetRange, ranges_to_json
+from floe.model.plan import Plan, SliceKind
 from floe.model.slice_scope import SliceScope
-from floe.modes.append_again import AppendAgain
-from floe.modes.base import WriteMode
-from floe.modes.dead_letter_table import DeadLetterTable
-from floe.modes.registry import MODES, mode_of
+from floe.modes.append import AppendAgain
+from floe.modes.dead_letters import DeadLetterTable
+from floe.modes.write_mode import WriteMode
+from floe.modes.write_modes import MODES, mode_of
 from floe.parquet.table_writer import TableWriter
 from floe.tables import lake as tables_lake
 from floe.tables.exceptions import SliceStale
 from floe.tables.lake import Lake as ConnectorLake
-from floe.tables.table_ledger import ledger_of
-from floe.tables.table_state import TableState
+from floe.tables.table_state import TableState, ledger_of
 from tests.support.fixtures import lake, short_waits
 from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
 from tests.support.tables.slices import make_announcement, make_plan, make_share

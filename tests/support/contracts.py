@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from floe.config.converters.base import ConverterClass, ConverterSpec
-from floe.config.keys.option_reader import OptionReader
+from floe.config.keys.reader import OptionReader
 from floe.config.properties import Properties
 from floe.config.sections.transforms import PredicateSpec, TransformSpec
 from floe.config.transforms.options import PredicateClass, TransformClass

@@ -2,7 +2,7 @@
 
 from floe.model.holding import LogId
 from floe.model.ledger import Anchor, Ledger
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 
 ANCHOR = Anchor(11, 2)
 

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals, OffsetRange, PartitionLog, TopicPartition
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
-from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
 
 TOPIC, TOPIC_ID, CLUSTER, ROUTING, ROUTE = "pizzas", "T1", "C1", "R", "r"
 

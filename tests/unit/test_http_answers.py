@@ -17,9 +17,9 @@ from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.catalogs.providers.rest.transport import TimedAdapter
 from floe.config import parse_connector
-from floe.config.registry.settings import Limits
+from floe.config.schema_registry.settings import Limits
 from floe.http_answers import Deadline, TimedResponse, seconds_of
-from floe.registry.transport import Transport
+from floe.schema_registry.transport import Transport
 from tests.support.connectors import MINIMAL
 from tests.support.registry.double import Reply, as_json, serving
 from tests.support.slow_server import BEGINNINGS, dripping

@@ -8,9 +8,8 @@ from fastapi import Depends, FastAPI
 from fastapi.responses import JSONResponse
 
 from floe.api import metrics, page_files, view
-from floe.api.answer_headers import AnswerHeaders
-from floe.api.identity import caller
-from floe.api.unexpected_errors import UnexpectedErrors
+from floe.api.access import caller
+from floe.api.middleware import AnswerHeaders, UnexpectedErrors
 from floe.config.secrets.mask import learn_environment
 
 

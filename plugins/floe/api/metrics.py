@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, Response
 
-from floe.api import permissions
-from floe.api.briefs import briefs
+from floe.api import access
+from floe.api.access import Caller
 from floe.api.dag_states import dag_states
-from floe.api.identity import Caller
+from floe.api.summaries import briefs
 from floe.status.metrics import CONTENT_TYPE, metrics
 
 router = APIRouter()
@@ -19,6 +19,6 @@ router = APIRouter()
 @router.get("/metrics")
 def metrics_text(user: Caller, session: SessionDep) -> Response:
     """Answer the metrics; connectors without a readable record have none."""
-    names = permissions.readable(user, dag_states(session), session)
+    names = access.readable(user, dag_states(session), session)
     records = [one.measured for one in briefs(session, names).values() if one.measured is not None]
     return Response(metrics(records, datetime.now(UTC)), media_type=CONTENT_TYPE)

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from floe.status.record import StatusRecord
-from floe.status.stored_record import key_of, parse
+from floe.status.record_codec import key_of, parse
 
 
 @dataclass(frozen=True, slots=True)

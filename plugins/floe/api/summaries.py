@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from hashlib import sha256
+from typing import Any, Final
+
+from airflow.models.taskinstance import TaskInstance
+from airflow.models.xcom import XComModel
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
 
 from floe.api.dag_states import DagState
-from floe.api.records import KeptStatus
-from floe.status.model import CommitStatus
+from floe.api.records import KeptStatus, read, stored_texts
+from floe.status.connector_status import CommitStatus
 from floe.status.record import StatusRecord
 
 ACTIVE = frozenset({"queued", "running"})
@@ -134,3 +141,63 @@ def _newest(commits: tuple[CommitStatus, ...]) -> tuple[CommitStatus, ...]:
 def _without_samples(record: StatusRecord) -> StatusRecord:
     reasons = record.dead_letters
     return replace(record, dead_letters=reasons and tuple(replace(one, samples=()) for one in reasons))
+
+
+# Briefs of records, kept in memory by the text that they come from.
+#
+# To decrypt, parse and check the records of 50 connectors takes over 100 ms. A record changes once a minute, and
+# every page that is open asks for all of them every few seconds. A brief is small; a record is not, and none is kept
+# whole.
+
+
+MOST = 2_000
+"""Connectors whose briefs are kept."""
+
+_known: dict[str, tuple[bytes, Brief]] = {}
+
+
+def briefs(session: Session, connectors: Collection[str]) -> dict[str, Brief]:
+    """Return the briefs of connectors; those of which nothing is kept are left out."""
+    found: dict[str, Brief] = {}
+    for name, text in stored_texts(session, connectors).items():
+        digest = sha256(text.value.encode("utf-8", "surrogatepass")).digest()
+        before = _known.get(name)
+        if before is None or before[0] != digest:
+            if len(_known) >= MOST:
+                _known.clear()
+            before = _known[name] = (digest, brief(read(text)))
+        found[name] = before[1]
+    return found
+
+
+# What the failed tasks of runs left: the error of each, as XCom has it.
+
+
+FAILURE_KEY: Final = "failure"
+"""The XCom in which floe's tasks leave their error."""
+
+
+def failures(session: Session, failed: Mapping[str, str]) -> dict[str, list[tuple[str, str | None]]]:
+    """Return the failed tasks of runs in the order of their start, each with its error; None where it left none.
+
+    ``failed``: the run's id by DAG.
+    """
+    if not failed:
+        return {}
+    its = or_(*((TaskInstance.dag_id == name) & (TaskInstance.run_id == run) for name, run in failed.items()))
+    query = select(TaskInstance.dag_id, TaskInstance.task_id).where(its, TaskInstance.state == "failed")
+    tasks: dict[str, list[str]] = {}
+    for name, task_id in session.execute(query.order_by(TaskInstance.start_date)):
+        tasks.setdefault(name, []).append(task_id)
+    left = or_(*((XComModel.dag_id == name) & (XComModel.run_id == run) for name, run in failed.items()))
+    xcoms = select(XComModel.dag_id, XComModel.task_id, XComModel.value).where(XComModel.key == FAILURE_KEY, left)
+    errors = {(name, task): str(_plain(value)) for name, task, value in session.execute(xcoms)}
+    return {name: [(task, errors.get((name, task))) for task in some] for name, some in tasks.items()}
+
+
+def _plain(value: object) -> object:
+    """Return a value of XCom, which Airflow stores as JSON in JSON."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

@@ -14,13 +14,12 @@ from typing import Any
 from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, HTTPException, Response, status
 
-from floe.api import permissions, summaries
+from floe.api import access, summaries
+from floe.api.access import Caller
 from floe.api.airflow_health import airflow_health
-from floe.api.briefs import briefs
 from floe.api.dag_states import DagState, Replays, dag_states, failing_runs, last_runs, replays
-from floe.api.failures import failures
-from floe.api.identity import Caller
 from floe.api.records import kept_status
+from floe.api.summaries import briefs, failures
 from floe.config.names import REPLAY_SUFFIX
 from floe.config.secrets.mask import clip
 
@@ -46,7 +45,7 @@ def connector(name: str, user: Caller, session: SessionDep) -> Response:
     if dag is None:
         raise HTTPException(status.HTTP_404_NOT_FOUND, "There is no such connector, or you may not read its DAG")
     kept, health = kept_status(session, [name]).get(name), airflow_health()
-    rights = permissions.rights(user, name, session)
+    rights = access.rights(user, name, session)
     found = summaries.whole(dag, kept, rights, has_scheduler=health.has_scheduler)
     known = _replays(session, user, name + REPLAY_SUFFIX)
     return _json({"airflow": health.to_json(), "replays": known and known.to_json(), **found})
@@ -57,7 +56,7 @@ def _with_runs(session: SessionDep, user: Caller, dags: dict[str, DagState]) -> 
 
     An error may quote records, as the tasks' logs do: those who may not read the logs do not get it.
     """
-    allowed = permissions.readable(user, dags, session)
+    allowed = access.readable(user, dags, session)
     runs = last_runs(session, allowed)
     failing = failing_runs(session, runs)
     errors = _errors(session, user, {name: one.run_id for name, one in failing.items()})
@@ -69,7 +68,7 @@ def _with_runs(session: SessionDep, user: Caller, dags: dict[str, DagState]) -> 
 
 def _replays(session: SessionDep, user: Caller, dag_id: str) -> Replays | None:
     """Return the last replays of a connector; None where the user may not read their DAG."""
-    found = replays(session, dag_id) if dag_id in permissions.readable(user, [dag_id], session) else None
+    found = replays(session, dag_id) if dag_id in access.readable(user, [dag_id], session) else None
     if found is None:
         return None
     failed = [one.run.run_id for one in found.runs if one.run.state == "failed"]
@@ -79,7 +78,7 @@ def _replays(session: SessionDep, user: Caller, dag_id: str) -> Replays | None:
 
 def _errors(session: SessionDep, user: Caller, failed: Mapping[str, str]) -> dict[str, str | None]:
     """Return the first error of failed runs by DAG, of those whose logs the user may read."""
-    shown = permissions.with_records(user, failed, session)
+    shown = access.with_records(user, failed, session)
     return {
         name: next((clip(error, _SHOWN) for _, error in tasks if error), None)
         for name, tasks in failures(session, {name: failed[name] for name in shown}).items()

@@ -29,10 +29,10 @@ from pyiceberg.table import Table
 from floe.catalogs.errors import CatalogErrors, cause_of, first_line
 from floe.catalogs.exceptions import CodeRefused, TableMissing, TableUnsuitable
 from floe.catalogs.providers.base import catalog_settings
-from floe.catalogs.providers.registry import open_with_provider, provider_named
+from floe.catalogs.providers.catalog_providers import open_with_provider, provider_named
 from floe.catalogs.table_creation import SHIPPED, NewTable
 from floe.config import Connector
-from floe.config.catalogs.registry import TYPES
+from floe.config.catalogs.catalog_types import TYPES
 from floe.config.secrets.detection import shown_address
 from floe.config.secrets.mask import clip, hide, learn, learn_environment
 from floe.config.sections.catalog import CatalogSpec

@@ -25,8 +25,8 @@ CATALOG: Final = "py-catalog-impl"
 AUTH: Final = "auth"
 
 CLOUD_FILE_IOS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), "floe.catalogs.azure_file_io.AzureFileIO"),
-    "gs": "floe.catalogs.gcs_file_io.GcsFileIO",
+    **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), "floe.catalogs.cloud_file_io.AzureFileIO"),
+    "gs": "floe.catalogs.cloud_file_io.GcsFileIO",
 }
 """floe's own, by the scheme of a location: PyIceberg's do not read such locations, or not with each login."""
 

@@ -23,7 +23,7 @@ from pyiceberg.avro.reader import DoubleReader
 from pyiceberg.io import pyarrow as engine
 from pyiceberg.types import ListType, MapType
 
-from floe.catalogs.arrow_file_io import check_place, check_settings
+from floe.catalogs.cloud_file_io import check_place, check_settings
 from floe.catalogs.code_guard import (
     AUTH,
     CATALOG,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from floe.cli.exceptions import NotLookedUp, NotUsable
+from floe.cli.output import NotLookedUp, NotUsable
 from floe.config.connection_fields import ConnectionFields
 from floe.config.secrets.mask import hide, learn
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from floe.cli.airflow_lookup import variable
-from floe.cli.exceptions import NotLookedUp, UsageError
+from floe.cli.output import NotLookedUp, UsageError
 from floe.config.check import read_connectors
 from floe.config.connector_files import ConnectorFile, connectors_folder
 from floe.config.exceptions import ConfigError
 from floe.config.parser import parse_connector
-from floe.config.providers.operator_settings import OperatorSettings
+from floe.config.providers.allow_list import OperatorSettings
 
 VARIABLE: Final = "floe.connector."
 """Before the name of a connector, in the name of the Airflow variable that contains it."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from floe.cli.connectors import find_connectors
 from floe.cli.output import has_symbols, print_json, print_line
+from floe.config.check import counted
 from floe.config.connector_files import ConnectorFile
-from floe.config.report import counted
 from floe.config.secrets.mask import hide
-from floe.doctor.finding import Finding, Level
+from floe.doctor.check import Finding, Level
 from floe.exceptions import with_code
 
 _MARKS = {Level.OK: "✓", Level.NOT_CHECKED: "–", Level.WARNING: "!", Level.PROBLEM: "✗"}

@@ -11,8 +11,7 @@ from typing import Any
 
 from floe.cli.output import print_json, print_line
 from floe.config.keys.key import Key, Status
-from floe.config.keys.lookup import find
-from floe.config.keys.table import KEYS
+from floe.config.keys.lookup import KEYS, find
 
 _MIN_WIDTH, _MAX_WIDTH = 60, 120
 

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 
-from floe.config.report import readable
+from floe.config.check import readable
 
 
 def print_json(value: object) -> None:
@@ -30,3 +30,18 @@ def columns(rows: Iterable[Sequence[str]], indent: str = "  ") -> Iterable[str]:
 def has_symbols() -> bool:
     """Whether the output has characters beyond ASCII."""
     return (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+
+
+# What ends a command before it has anything to report.
+
+
+class UsageError(ValueError):
+    """An argument names nothing; the message says what there is."""
+
+
+class NotLookedUp(LookupError):
+    """An Airflow connection or variable could not be looked up from here; the message says why."""
+
+
+class NotUsable(NotLookedUp):
+    """An Airflow connection or variable does not exist, or is none: a run would not find it either."""

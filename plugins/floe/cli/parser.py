@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from floe.cli.exceptions import UsageError
+from floe.cli.output import UsageError
 
 _CONNECTORS = "a connector file, a folder of them, or a connector's name"
 _FOLDER = "where connectors are looked up by name (FLOE_CONNECTORS_DIR, else connectors in Airflow's DAGs folder)"

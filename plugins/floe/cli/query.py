@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from floe.cli.connectors import find_connectors, folder_of
-from floe.cli.exceptions import UsageError
-from floe.cli.output import print_json
+from floe.cli.output import UsageError, print_json
 from floe.config import Connector
 from floe.config.secrets.mask import hide, learn, learn_environment
 
@@ -29,8 +28,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the rows of a statement, or run lines of PySpark; 1 where it fails. Raises UsageError."""
     from floe.query import statements
     from floe.query.exceptions import QueryError
-    from floe.query.jars import found_jars, jar_places
-    from floe.query.session import session
+    from floe.query.session import found_jars, jar_places, session
 
     if options.json and not options.sql.strip():
         msg = "--json needs a statement"
@@ -97,6 +95,6 @@ def _catalog_of(connector: Connector) -> tuple[SparkCatalog, ConnectionFields | 
 
 
 def _print_json(found: Rows) -> None:
-    from floe.query.row_table import as_json
+    from floe.query.statements import as_json
 
     print_json({"rows": as_json(found.columns, found.rows), "is_all": found.is_all})

@@ -10,25 +10,22 @@ from functools import partial
 from typing import Any, get_args
 
 from floe.cli.airflow_lookup import connection, connection_field, variable
-from floe.cli.exceptions import NotLookedUp, NotUsable
+from floe.cli.output import NotLookedUp, NotUsable
 from floe.config import Connector
 from floe.config.connection_fields import ConnectionFields
 from floe.config.exceptions import ConfigError
 from floe.config.kafka.worker_keys import WorkerKeys
-from floe.config.overrides.catalog_options import with_catalog
-from floe.config.overrides.registry_options import with_registry
+from floe.config.overrides.connection_options import with_catalog, with_registry
 from floe.config.parser import parse_connector
 from floe.config.properties import Properties
+from floe.config.providers.allow_list import OperatorSettings
 from floe.config.providers.base import ProviderContext
-from floe.config.providers.operator_settings import OperatorSettings
-from floe.config.providers.reference import providers_in
-from floe.config.providers.resolution import Resolver, late_references
-from floe.config.registry.connection import RegistryConnection
+from floe.config.providers.reference import Resolver, late_references, providers_in
+from floe.config.schema_registry.connection import RegistryConnection
 from floe.config.secrets.mask import learn
-from floe.doctor.case import Part
+from floe.doctor.check import Part
 from floe.kafka.exceptions import KafkaMisconfigured
-from floe.kafka.layers import Shared
-from floe.kafka.settings import KafkaSettings
+from floe.kafka.settings import KafkaSettings, Shared
 from floe.side_by_side import side_by_side
 
 _PARTS: tuple[tuple[str, Part], ...] = (

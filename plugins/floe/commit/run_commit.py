@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Self
 
-from floe.commit.backlogs import check_backlogs
-from floe.commit.incomplete_replay import incomplete_replay
-from floe.commit.redrive_outcome import report_redrive
+from floe.commit.positions import check_backlogs
+from floe.commit.replay_outcome import incomplete_replay, report_redrive
 from floe.commit.run_end import RunEnd
 from floe.commit.slice_commit import SliceCommitter, SliceOutcome
 from floe.commit.table_commit import TableCommit
@@ -24,15 +23,21 @@ from floe.control.wire.events import CommitComplete, CommitToTable, Event
 from floe.crash_points import CrashPoint, reach
 from floe.kafka.access import Action, Client, left_out
 from floe.kafka.admin import Cluster
-from floe.kafka.group_offsets import Move, move_positions, replay_transactional_id, writer_of_positions
 from floe.kafka.settings import TRANSACTION_TIMEOUT, KafkaSettings
-from floe.kafka.transactions import ControlRecord, TransactionalProducer
+from floe.kafka.transactions import (
+    ControlRecord,
+    Move,
+    TransactionalProducer,
+    move_positions,
+    replay_transactional_id,
+    writer_of_positions,
+)
+from floe.model.offsets import TopicPartition
 from floe.model.plan import Plan, Slice, SliceEnd, positions_after
 from floe.model.plan_progress import Progress, progress
 from floe.model.plan_seal import PlanKey
 from floe.model.positions import Position
-from floe.model.ranges import TopicPartition
-from floe.modes.registry import mode_of
+from floe.modes.write_modes import mode_of
 from floe.tables.exceptions import AnnouncementMissing, SliceNotWritten
 from floe.tables.snapshot_summary import valid_through
 

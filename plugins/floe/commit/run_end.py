@@ -7,8 +7,7 @@ from floe.commit.slice_commit import SliceOutcome
 from floe.commit.table_commit import TableCommit
 from floe.control.announcement import Announcement
 from floe.exceptions import FloeError, Retryable
-from floe.model.plan import Plan, Slice, SliceEnd
-from floe.model.slice_kind import SliceKind
+from floe.model.plan import Plan, Slice, SliceEnd, SliceKind
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """The commit of one slice: each table by itself; one that refuses is behind, the others go on."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from floe.commit.contained_rows import check_contained, unwritten_tables
 from floe.commit.resolve_dead_letters import append_resolved_markers, check_no_new_dead_letters
 from floe.commit.table_commit import TableCommit, check_table, commit_table
 from floe.config import Connector
@@ -14,14 +15,13 @@ from floe.control.announcement import Announcement
 from floe.control.table_work import TableWork
 from floe.exceptions import FloeError
 from floe.model.dead_letters import DeadLetterOffsets
-from floe.model.plan import Plan, Slice, SliceEnd
-from floe.model.slice_kind import SliceKind
+from floe.model.plan import Plan, Slice, SliceEnd, SliceKind
 from floe.model.slice_scope import SliceScope
-from floe.modes.registry import mode_of
-from floe.tables.exceptions import REFUSALS, AnnouncementVoid, TableRefused
+from floe.modes.write_modes import mode_of
+from floe.tables.exceptions import REFUSALS, AnnouncementVoid, SliceStale, TableRefused
 from floe.tables.lake import Lake
 from floe.tables.retry import retry
-from floe.tables.routes import Routes
+from floe.tables.table_state import Routes
 
 log = logging.getLogger(__name__)
 
@@ -281,3 +281,45 @@ class SliceCommitter:
         name = f"catalog {self._connector.catalog.name!r}"
         self._opened = retry(name, self._retry_for, lambda: Lake.of(self._connector, self._plan.cluster_id))
         return self._opened
+
+
+# Rows that a writer left out because the table contains them: its ledger must say so, or they would be in no table.
+
+
+def unwritten_tables(scope: SliceScope, announcement: Announcement) -> list[str]:
+    """Return the tables that an announcement has no files for, as they are said to contain all their rows.
+
+    For tables with files, the new offsets are compared with the ledger. Those that identify a repeat otherwise leave no
+    row out.
+    """
+    return [
+        name
+        for name, one in announcement.tables.items()
+        if one.counts.held and one.files is None and mode_of(scope, name).repeat_by == "offsets"
+    ]
+
+
+def check_contained(lake: Lake, scope: SliceScope, announcement: Announcement, name: str, retry_for: float) -> None:
+    """Raise SliceStale when a table contains fewer offsets of a slice than rows were left out for it.
+
+    Its ledger only grows while a run is at work, unless the table is rolled back or replaced. Raises what loading it
+    raises, and TableNotCommitted when the catalog does not answer for ``retry_for`` seconds.
+    """
+    left_out = announcement.tables[name].counts.held
+    held = retry(f"table {name!r}", retry_for, lambda: _held(lake, scope, name))
+    if held < left_out:
+        msg = (
+            f"{left_out} rows of slice {announcement.slice_id} were not written to table {name!r} because it contained "
+            f"them, but its ledger contains {held} offsets of the slice: it was rolled back or replaced meanwhile, or "
+            "another writer announced. Nothing of the slice was committed. The next run plans again. Check who may write "
+            "to the control topic."
+        )
+        raise SliceStale(msg)
+
+
+def _held(lake: Lake, scope: SliceScope, name: str) -> int:
+    """Return how many offsets of a slice a table contains; none where it does not exist."""
+    ranges = scope.taken(name)
+    state = lake.state(name, {r.topic for r in ranges})
+    held = (state.ledger.held(r, state.routes[r.topic]) for r in ranges)
+    return sum(end - start for spans in held for start, end in spans)

@@ -11,8 +11,8 @@ from floe.control.table_work import TableWork
 from floe.crash_points import CrashPoint, reach
 from floe.model.accounting import TableCounts
 from floe.model.ledger import CommitState, Ledger
-from floe.modes.base import SnapshotMaker, WriteMode
-from floe.modes.registry import mode_of
+from floe.modes.write_mode import SnapshotMaker, WriteMode
+from floe.modes.write_modes import mode_of
 from floe.tables.exceptions import SliceStale, TableRefused
 from floe.tables.file_checks import check_files
 from floe.tables.history import find_slice

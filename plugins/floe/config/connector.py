@@ -12,18 +12,15 @@ from floe.config.sections.catalog import CatalogSpec
 from floe.config.sections.committing import CommitRules
 from floe.config.sections.connections import Connections
 from floe.config.sections.creation import TableCreation
-from floe.config.sections.dag import DagSettings
+from floe.config.sections.dag import DagSettings, Schedule
 from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.kafka_client import ClientKeys
 from floe.config.sections.reading import ReadRules
-from floe.config.sections.routing import Routing
-from floe.config.sections.schedule import Schedule
+from floe.config.sections.routing import Routing, may_name
 from floe.config.sections.schema_rules import SchemaRules
-from floe.config.sections.table_template import may_name
 from floe.config.sections.tables import Tables, TableSettings
 from floe.config.sections.transforms import TransformSpec, python_classes, renames_topics, routing_steps
-from floe.config.transforms.python_class import Code, PythonClass
-from floe.config.transforms.python_source import PythonSource
+from floe.config.transforms.python_class import Code, PythonClass, PythonSource
 
 OFFSET_RESET = "consumer.override.auto.offset.reset"
 _NAMES = frozenset({"topics", "topics.regex", "iceberg.tables"})

@@ -14,9 +14,9 @@ from floe.config.exceptions import ConfigError, MalformedFile
 from floe.config.identity import DEFAULT_INTERVAL_MS, UNKNOWN, Identity, identity_in_text, identity_of
 from floe.config.names import legal_name
 from floe.config.parser import parse_connector
-from floe.config.providers.operator_settings import OperatorSettings
-from floe.config.sections.schedule import INTERVAL, Schedule
-from floe.config.worker.defaults import with_defaults
+from floe.config.providers.allow_list import OperatorSettings
+from floe.config.sections.dag import INTERVAL, Schedule
+from floe.config.worker_defaults import with_defaults
 
 FOLDER_VARIABLE = "FLOE_CONNECTORS_DIR"
 _SHOWN_PATHS = 5

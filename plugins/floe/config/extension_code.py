@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from floe.config.exceptions import ExtensionUnusable
-from floe.config.transforms.allowed_modules import OWN_PACKAGES
-from floe.config.transforms.python_source import PythonSource, SourceProblem, source_of
+from floe.config.transforms.python_class import OWN_PACKAGES, PythonSource, SourceProblem, source_of
 
 if TYPE_CHECKING:
     from floe.config.converters.base import ConverterSpec

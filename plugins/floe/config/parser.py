@@ -3,38 +3,34 @@
 from collections.abc import Mapping
 
 from floe.config.connector import Connector
-from floe.config.converters.key_and_header import read_key_converter, read_key_or_header
+from floe.config.converters.converter_classes import read_converter, read_key_converter, read_key_or_header
 from floe.config.converters.plain import NO_FIELDS, has_no_fields
-from floe.config.converters.registry import read_converter
-from floe.config.document import given_twice, unwrap
+from floe.config.document import check_count, check_limits, given_twice, unwrap
 from floe.config.exceptions import ConfigError
 from floe.config.extensions import reading_extensions
 from floe.config.keys.reader import Settings
-from floe.config.limits import check_count, check_limits
 from floe.config.names import connector_name_problem, topic_problem
 from floe.config.properties import flatten
-from floe.config.providers.operator_settings import NOTHING, OperatorSettings
-from floe.config.providers.reference import unreplaced
-from floe.config.providers.resolution import Resolved, resolve_at_parse
-from floe.config.secrets.quoted_secrets import without_secrets
-from floe.config.sections.callbacks import VARIABLE as CALLBACKS
+from floe.config.providers.allow_list import NOTHING, OperatorSettings
+from floe.config.providers.reference import Resolved, resolve_at_parse, unreplaced
+from floe.config.secrets.mask import without_secrets
 from floe.config.sections.catalog import read_catalog
 from floe.config.sections.committing import read_committing
 from floe.config.sections.connections import read_connections, read_plain
 from floe.config.sections.creation import read_creation, read_write_props
-from floe.config.sections.dag import read_dag
+from floe.config.sections.dag import VARIABLE as CALLBACKS
+from floe.config.sections.dag import read_dag, read_schedule
 from floe.config.sections.error_policy import DEAD_LETTER_TABLE, read_errors
 from floe.config.sections.kafka_client import ClientKeys, read_consumer_overrides, read_control_client
 from floe.config.sections.reading import read_limit, read_reading
 from floe.config.sections.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
-from floe.config.sections.schedule import read_schedule
 from floe.config.sections.schema_rules import read_schema_rules
 from floe.config.sections.tables import read_tables
 from floe.config.sections.topics import read_topics
 from floe.config.sections.transform_reader import read_transforms
 from floe.config.sections.transforms import renames_topics
-from floe.config.transforms.allowed_modules import AllowedModules
-from floe.config.worker.defaults import with_defaults
+from floe.config.transforms.python_class import AllowedModules
+from floe.config.worker_defaults import with_defaults
 
 CLASSES = (
     "org.apache.iceberg.connect.IcebergSinkConnector",

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
 from floe.control import headers as h
-from floe.control.announcement import Announcement
-from floe.control.announcement_parts import ModeOf, Part, assemble
+from floe.control.announcement import Announcement, ModeOf, Part, assemble
 from floe.control.signature import Signature
 from floe.control.topic_reader import ControlMessage
 from floe.control.wire.codec import decode

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -134,3 +135,15 @@ def _plain(value: object) -> object:
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+# Data files as they are announced, and as Spark's tasks report them.
+
+
+@dataclass(frozen=True)
+class SpecFiles:
+    """Data files of one partition spec."""
+
+    spec_id: int
+    partition_type: PartitionType
+    files: tuple[DataFile, ...]

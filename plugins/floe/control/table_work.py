@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from floe.control.announcement import Announcement, TableFiles
 from floe.model.accounting import TableCounts
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals, OffsetRange
 from floe.model.plan import Plan, Slice
-from floe.model.ranges import OffsetRange
 from floe.model.slice_scope import SliceScope
 
 

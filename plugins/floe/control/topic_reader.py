@@ -13,7 +13,7 @@ from floe.kafka.client_log import ClientLog
 from floe.kafka.exceptions import NOT_ALLOWED, ControlTopicUnusable, KafkaError, KafkaUnreachable, TopicMissing
 from floe.kafka.settings import REQUEST_TIMEOUT, KafkaSettings
 from floe.kafka.tokens import with_tokens
-from floe.model.ranges import TopicPartition
+from floe.model.offsets import TopicPartition
 
 _PASSING = {ck.KafkaError._ALL_BROKERS_DOWN, ck.KafkaError.GROUP_AUTHORIZATION_FAILED}
 """Answers that end nothing: the client also looks its group up, which it needs for nothing."""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 
-from floe.config.report import counted
-from floe.doctor.case import Case
-from floe.doctor.finding import About, Finding
-from floe.status.catalog_probe import probe_catalog
+from pyiceberg.io import FileIO
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table, TableProperties
+from pyiceberg.types import NestedField, StringType
+
+from floe.catalogs.exceptions import CatalogError
+from floe.config.check import counted
+from floe.config.sections.tables import TableSettings
+from floe.doctor.check import About, Case, Finding
+from floe.status.catalog_probe import PREFIX, drop_probe, probe_catalog
 
 MAX_TABLES = 20
 _REMEDY = (
@@ -59,3 +66,68 @@ def tables_of(case: Case) -> list[str]:
     """Return the tables that the connector names, its dead-letter table too; of many, the first ones."""
     letters = case.connector.errors.table
     return [*case.connector.tables[: MAX_TABLES - 1], *([letters] if letters else [])]
+
+
+# A check of the warehouse: may a file be written where a table's data files are, read again and deleted?
+
+
+CONTENT = b"probe of floe doctor"
+FILE_PREFIX = "floe-doctor-"
+REMEDY = (
+    "the warehouse must be readable and writable for Airflow's and Spark's workers: check its path, its endpoint, and the "
+    "store's credentials and grants"
+)
+_SCHEMA = Schema(NestedField(1, "probe", StringType(), required=False))
+
+
+def find_warehouse(case: Case, about: About) -> Iterator[Finding]:
+    """Write, read and delete a file beside the data files of a table; without a table, of a probe table."""
+    loaded = (case.tables.load(name) for name in tables_of(case))
+    table = next((one for one in loaded if one is not None), None)
+    if table is not None:
+        yield _tried(case, about, table)
+    elif not case.write or not case.connector.creation.is_on or not tables_of(case):
+        yield about.not_checked("the connector has no table yet that says where its files are")
+    elif "commits" in case.failed:
+        yield about.not_checked("there is no table to write beside: see 'commits'")
+    else:
+        yield from _tried_on_probe(case, about)
+
+
+def _tried_on_probe(case: Case, about: About) -> Iterator[Finding]:
+    namespace = tables_of(case)[0].rpartition(".")[0]
+    name = f"{namespace}.{PREFIX}{uuid.uuid4().hex[:12]}"
+    table = case.tables.create(name, _SCHEMA, TableSettings())
+    try:
+        yield _tried(case, about, table)
+    finally:
+        drop_probe(case.tables, name)
+
+
+def _tried(case: Case, about: About, table: Table) -> Finding:
+    if not case.write:
+        location = table.metadata_location
+        with table.io.new_input(location).open() as stream:
+            stream.read(1)
+        return about.ok(f"{location} can be read; nothing is written with --read-only")
+    folder = table.properties.get(TableProperties.WRITE_DATA_PATH) or f"{table.location().rstrip('/')}/data"
+    try:
+        _exchange(table.io, f"{folder.rstrip('/')}/{FILE_PREFIX}{uuid.uuid4().hex}")
+    except Exception as error:  # noqa: BLE001 - each store has errors of its own
+        known = isinstance(error, CatalogError)
+        return about.problem(f"{folder}: {'' if known else type(error).__name__ + ': '}{error}", REMEDY)
+    return about.ok(f"a file in {folder} was written, read and deleted")
+
+
+def _exchange(io: FileIO, path: str) -> None:
+    """Write, read and delete a file. Raises what the store raises, and OSError for another content."""
+    with io.new_output(path).create() as stream:
+        stream.write(CONTENT)
+    try:
+        with io.new_input(path).open() as read:
+            content = read.read()
+    finally:
+        io.delete(path)
+    if content != CONTENT:
+        msg = f"{path} has another content than was written"
+        raise OSError(msg)

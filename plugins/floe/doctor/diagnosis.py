@@ -10,23 +10,8 @@ from contextlib import suppress
 from floe.config import Connector
 from floe.config.connection_fields import ConnectionFields
 from floe.config.secrets.mask import learn, learn_environment
-from floe.doctor import (
-    brokers,
-    catalog,
-    clocks,
-    control_topic,
-    disks,
-    group,
-    java,
-    packages,
-    registry,
-    spark,
-    topics,
-    warehouse,
-)
-from floe.doctor.case import Case, Part
-from floe.doctor.check import Check
-from floe.doctor.finding import About, Finding, Level
+from floe.doctor import brokers, catalog, host, java, schema_registry, spark, topics
+from floe.doctor.check import About, Case, Check, Finding, Level, Part
 from floe.kafka.settings import KafkaSettings
 from floe.status.catalog_probe import PREFIX
 
@@ -41,17 +26,17 @@ CHECKS: tuple[Check, ...] = (
     Check("listeners", brokers.find_listeners, "check the brokers' advertised.listeners", "kafka", _LOGIN),
     Check("topics", topics.find_topics, "grant Describe on the topics", "kafka", _BROKERS),
     Check("reading", topics.find_reading, "grant Read on the topics", "kafka", _BROKERS),
-    Check("group", group.find_group, "grant Read on the group; stop other consumers of it", "kafka", _BROKERS),
-    Check("control topic", control_topic.find_control_topic, "grant Read and Write on it", "kafka", _BROKERS),
+    Check("group", topics.find_group, "grant Read on the group; stop other consumers of it", "kafka", _BROKERS),
+    Check("control topic", topics.find_control_topic, "grant Read and Write on it", "kafka", _BROKERS),
     Check(
         "transactions",
-        control_topic.find_transactions,
+        topics.find_transactions,
         "grant Write on the connector's TransactionalId prefix; check that the topic __transaction_state has enough replicas",
         "kafka",
         (*_BROKERS, "control topic"),
     ),
-    Check("dead letters", control_topic.find_dead_letter_topic, "grant Write on their topic", "kafka", _BROKERS),
-    Check("registry", registry.find_registry, "check the registry's address, TLS and login", "registry"),
+    Check("dead letters", topics.find_dead_letter_topic, "grant Write on their topic", "kafka", _BROKERS),
+    Check("registry", schema_registry.find_registry, "check the registry's address, TLS and login", "registry"),
     Check(
         "catalog", catalog.find_catalog, "check iceberg.catalog.*, and that the catalog runs", "catalog", seconds=20.0
     ),
@@ -66,18 +51,18 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "warehouse",
-        warehouse.find_warehouse,
-        warehouse.REMEDY,
+        catalog.find_warehouse,
+        catalog.REMEDY,
         "catalog",
         _CATALOG,
-        probe=f"a file {warehouse.FILE_PREFIX}…, or a table {PREFIX}…,",
+        probe=f"a file {catalog.FILE_PREFIX}…, or a table {PREFIX}…,",
     ),
     Check("spark", spark.find_master, "check the Airflow connection to Spark", "spark"),
     Check("java", java.find_java, "install Java 17 or newer and pyspark"),
     Check("python", java.find_python, "install one minor version of Python on driver and workers"),
-    Check("packages", packages.find_packages, "pip install airflow-provider-floe, with its constraints.txt"),
-    Check("clocks", clocks.find_clocks, clocks.REMEDY),
-    Check("disks", disks.find_room, "look at the folders of TMPDIR and SPARK_LOCAL_DIRS"),
+    Check("packages", host.find_packages, "pip install airflow-provider-floe, with its constraints.txt"),
+    Check("clocks", brokers.find_clocks, brokers.REMEDY),
+    Check("disks", host.find_room, "look at the folders of TMPDIR and SPARK_LOCAL_DIRS"),
 )
 """In the order in which they are run; a check that another needs is before it."""
 

@@ -10,8 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from floe.doctor.case import Case
-from floe.doctor.finding import About, Finding
+from floe.doctor.check import About, Case, Finding
 from floe.doctor.spark import CONNECT, SUBMIT, server_of
 
 OLDEST_JAVA = 17

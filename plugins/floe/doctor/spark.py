@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterator
 
 from floe.config.connection_fields import ConnectionFields
-from floe.doctor.case import Case
-from floe.doctor.finding import About, Finding
-from floe.doctor.network.addresses import named, servers_of, unreachable
-from floe.doctor.network.listener import speaks_http2
+from floe.doctor.check import About, Case, Finding
+from floe.doctor.listener import named, servers_of, speaks_http2, unreachable
 
 SUBMIT, CONNECT = "spark", "spark_connect"
 CONNECT_PORT, MASTER_PORT = 15002, 7077

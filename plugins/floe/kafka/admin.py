@@ -1,34 +1,215 @@
 """The brokers' state: topics, log starts, last stable offsets, groups. Admin calls only, no records are consumed."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, TypeVar
 
 import confluent_kafka as ck
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclOperation,
     AdminClient,
+    ConfigResource,
+    NewTopic,
     OffsetSpec,
+    ResourceType,
 )
 
-from floe.kafka.access import Action, Client
-from floe.kafka.admin_topics import TopicDescription, Topics
+from floe.config.sections.error_policy import REPLICATION
+from floe.exceptions import Terminal
+from floe.kafka.access import Action, Client, NotPermitted
+from floe.kafka.admin_clients import open_client
 from floe.kafka.client_log import ClientLog
 from floe.kafka.exceptions import (
+    MAY_PASS,
     NOT_ALLOWED,
+    NOT_READY,
     ControlTopicUnusable,
     GroupInUse,
+    KafkaError,
+    KafkaMisconfigured,
     KafkaUnreachable,
     PositionsUnstable,
     TopicMissing,
     TopicNotCreated,
 )
 from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, TRANSACTIONS, KafkaSettings
+from floe.model.offsets import PartitionLog, TopicPartition
 from floe.model.positions import Position
-from floe.model.ranges import PartitionLog, TopicPartition
+
+# Admin calls about topics: which exist, their cleanup policies; and how admin requests are sent.
+
+
+T = TypeVar("T")
+
+
+class TopicDescription(NamedTuple):
+    """A topic as the brokers describe it."""
+
+    topic_id: str
+    partitions: tuple[int, ...]
+
+
+class Readable(NamedTuple):
+    """Topics that exist, by name, and the names of those that a client may not read; some are in both."""
+
+    topics: Mapping[str, TopicDescription]
+    denied: set[str]
+
+
+class Topics:
+    """Admin calls about topics, on one set of client settings."""
+
+    def __init__(self, admin: AdminClient, client_log: ClientLog, client: Client) -> None:
+        """Use a client; :meth:`open` makes one."""
+        self._admin = admin
+        self._log = client_log
+        self._client = client
+        self._brokers = client.brokers
+
+    @classmethod
+    def open(cls, conf: Mapping[str, Any], origin: str) -> Self:
+        """Open a client, or share one within a task; it connects when it is first asked. Raises KafkaMisconfigured."""
+        return cls(*open_client(conf, origin), Client.of(conf, origin))
+
+    def topics(self, names: Iterable[str]) -> dict[str, TopicDescription]:
+        """Describe topics by one request; those that do not exist are left out. Raises KafkaUnreachable, NotPermitted."""
+        found = {}
+        for name, ask in self._describe(names).items():
+            try:
+                found[name] = _described(ask())
+            except TopicMissing:
+                continue
+        return found
+
+    def readable(self, names: Iterable[str]) -> Readable:
+        """Describe topics by one request, and say which of them this client may not read: the brokers know it.
+
+        Brokers that do not say it are believed to allow it: reading then fails if they do not. Raises KafkaUnreachable.
+        """
+        found, denied = {}, set()
+        for name, ask in self._describe(names, rights=True).items():
+            try:
+                description = ask()
+            except TopicMissing:
+                continue
+            except NotPermitted:
+                denied.add(name)
+                continue
+            found[name] = _described(description)
+            if not _has_right(description, AclOperation.READ):
+                denied.add(name)
+        return Readable(found, denied)
+
+    def without_right(self, names: Iterable[str], operation: AclOperation) -> set[str]:
+        """Return the topics that this client may not do something with; of brokers that do not say it, none."""
+        found: set[str] = set()
+        for name, ask in self._describe(names, rights=True).items():
+            try:
+                found |= set() if _has_right(ask(), operation) else {name}
+            except TopicMissing:
+                continue
+            except NotPermitted:
+                found.add(name)
+        return found
+
+    def topic_names(self) -> list[str]:
+        """List all topics that this client may see. Raises KafkaUnreachable."""
+        try:
+            return sorted(self._admin.list_topics(timeout=REQUEST_TIMEOUT).topics)
+        except ck.KafkaException as error:
+            raise self._error_of(error.args[0], Action("list topics", "Describe on its topics")) from error
+
+    def _describe(self, names: Iterable[str], *, rights: bool = False) -> dict[str, Callable[[], Any]]:
+        """Ask for all topics at once; return what waits for the answer of each. A topic that is not ready is asked again."""
+        asked = {"request_timeout": REQUEST_TIMEOUT, "include_authorized_operations": rights}
+        wanted = list(dict.fromkeys(names))
+        # a copy: the client answers by its own
+        sent = dict(self._admin.describe_topics(ck.TopicCollection(wanted), **asked)) if wanted else {}
+
+        def request(name: str) -> Future[Any]:
+            first = sent.pop(name, None)
+            return first or self._admin.describe_topics(ck.TopicCollection([name]), **asked)[name]
+
+        return {name: partial(self._ask, partial(request, name), _describing(name)) for name in wanted}
+
+    def create_topic(self, name: str, replication: int = -1) -> TopicDescription:
+        """Create a topic of one partition that keeps all records, with ``replication`` copies (-1: the broker's default).
+
+        Waits until the brokers know the partition: a producer that requests it earlier waits much longer. A topic that
+        another process created first is used unchanged. Raises TopicNotCreated, KafkaUnreachable.
+        """
+        topic = NewTopic(name, num_partitions=1, replication_factor=replication, config={"cleanup.policy": "delete"})
+        try:
+            self._admin.create_topics([topic], request_timeout=REQUEST_TIMEOUT)[name].result(REQUEST_TIMEOUT * 2)
+        except ck.KafkaException as error:
+            reason: ck.KafkaError = error.args[0]
+            if reason.code() in MAY_PASS:
+                raise self._error_of(reason, Action(f"create topic {name!r}", f"Create on topic {name!r}")) from error
+            if reason.code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
+                raise TopicNotCreated(reason) from error
+        deadline = time.monotonic() + REQUEST_TIMEOUT
+        while time.monotonic() < deadline:
+            description = self.topics([name]).get(name)
+            if description is not None and description.partitions:
+                return description
+            time.sleep(0.1)
+        msg = f"topic {name!r} was created but is not there after {REQUEST_TIMEOUT:.0f} s: run again"
+        raise KafkaUnreachable(msg)
+
+    def cleanup_policy(self, name: str) -> str:
+        """Return a topic's ``cleanup.policy``. Raises KafkaMisconfigured if this client may not see it."""
+        return self.configuration(name)["cleanup.policy"]
+
+    def retention_ms(self, name: str) -> int | None:
+        """Return for how many ms a topic keeps a record at least; None for ever. Raises as :meth:`cleanup_policy`."""
+        configuration = self.configuration(name)
+        kept = int(configuration["retention.ms"])
+        return kept if kept >= 0 and "delete" in configuration["cleanup.policy"] else None
+
+    def configuration(self, name: str) -> dict[str, str]:
+        """Return a topic's configuration, defaults too. Raises KafkaMisconfigured if this client may not see it."""
+        resource = ConfigResource(ResourceType.TOPIC, name)
+        action = Action(f"see the configuration of topic {name!r}", f"DescribeConfigs on topic {name!r}")
+        config: Mapping[str, Any] = self._ask(
+            lambda: self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource], action
+        )
+        return {key: str(entry.value) for key, entry in config.items()}
+
+    def _error_of(self, reason: ck.KafkaError, action: Action) -> KafkaError:
+        return self._client.error(reason, action, self._log.drained(self._admin))
+
+    def _ask(self, request: Callable[[], Future[T]], action: Action) -> T:
+        """Send a request, repeat it while the cluster is starting, and return the answer or raise floe's error."""
+        deadline = time.monotonic() + REQUEST_TIMEOUT
+        while True:
+            try:
+                return request().result(REQUEST_TIMEOUT * 2)
+            except TimeoutError as error:  # the client has no token, so it sends nothing
+                raise self._error_of(ck.KafkaError(ck.KafkaError._TIMED_OUT), action) from error
+            except ck.KafkaException as error:
+                reason: ck.KafkaError = error.args[0]
+                if reason.code() not in NOT_READY or time.monotonic() > deadline:
+                    raise self._error_of(reason, action) from error
+            time.sleep(0.1)
+
+
+def _described(description: Any) -> TopicDescription:
+    return TopicDescription(str(description.topic_id), tuple(sorted(p.id for p in description.partitions)))
+
+
+def _has_right(description: Any, operation: AclOperation) -> bool:
+    allowed = description.authorized_operations
+    return not allowed or operation in allowed
+
+
+def _describing(name: str) -> Action:
+    return Action(f"describe topic {name!r}", f"Describe and Read on topic {name!r}")
+
 
 ANNOUNCED_WITHIN = 10.0
 """Seconds in which the first broker has to say which others there are, its login included."""
@@ -54,12 +235,12 @@ class Cluster(Topics):
         """When the coordinator of a group answered last, by the group."""
 
     @classmethod
-    def of_source(cls, settings: KafkaSettings) -> "Cluster":
+    def of_source(cls, settings: KafkaSettings) -> Cluster:
         """Open the cluster whose topics are read."""
         return cls.open(settings.source, settings.origin)
 
     @classmethod
-    def of_control(cls, settings: KafkaSettings) -> "Cluster":
+    def of_control(cls, settings: KafkaSettings) -> Cluster:
         """Open the cluster that contains the control topic and the group's positions."""
         return cls.open(settings.control, settings.origin)
 
@@ -176,12 +357,12 @@ class Cluster(Topics):
         if not asked:
             return dict
 
-        def send() -> Mapping[ck.TopicPartition, "Future[Any]"]:
+        def send() -> Mapping[ck.TopicPartition, Future[Any]]:
             return self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=REQUEST_TIMEOUT)
 
         sent = [send()]
 
-        def request() -> "Future[dict[TopicPartition, Any]]":
+        def request() -> Future[dict[TopicPartition, Any]]:
             answers = sent.pop() if sent else send()
             return _gathered({TopicPartition(t.topic, t.partition): future for t, future in answers.items()})
 
@@ -280,7 +461,7 @@ class Cluster(Topics):
                 raise PositionsUnstable(msg)
             time.sleep(0.02)
 
-    def _list_positions(self, group_id: str, wanted: list[ck.TopicPartition] | None) -> "Future[Any]":
+    def _list_positions(self, group_id: str, wanted: list[ck.TopicPartition] | None) -> Future[Any]:
         request = ck.ConsumerGroupTopicPartitions(group_id, wanted)
         return self._admin.list_consumer_group_offsets([request], require_stable=True, request_timeout=REQUEST_TIMEOUT)[
             group_id
@@ -308,7 +489,7 @@ def _reading_group(group_id: str) -> Action:
     return Action(f"read the positions of group {group_id!r}", f"Describe and Read on group {group_id!r}")
 
 
-def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[TopicPartition, Any]]":
+def _gathered(futures: Mapping[TopicPartition, Future[Any]]) -> Future[dict[TopicPartition, Any]]:
     """Join the futures of one request into one; the first error is the error of the result."""
     joined: Future[dict[TopicPartition, Any]] = Future()
     try:
@@ -316,3 +497,44 @@ def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[T
     except ck.KafkaException as error:
         joined.set_exception(error)
     return joined
+
+
+# The dead-letter topic, created if it is missing.
+
+
+class DeadLetterTopicUnusable(KafkaError, Terminal):
+    """The dead-letter topic cannot be created, or would lose dead letters."""
+
+    code = "FLOE-206"
+
+
+def ensure_dead_letter_topic(cluster: Cluster, name: str, replication: int) -> None:
+    """Create the dead-letter topic if it is missing: one partition as in Kafka Connect, ``replication`` copies.
+
+    An existing topic is not changed. Raises DeadLetterTopicUnusable when it cannot be created or is compacted,
+    KafkaUnreachable when no broker answers.
+    """
+    if not cluster.topics([name]):
+        _create(cluster, name, replication)
+    try:
+        policy = cluster.cleanup_policy(name)
+    except KafkaMisconfigured:
+        return  # dead letters are only written: no further permission is required
+    if "compact" in policy:
+        msg = (
+            f"dead-letter topic {name!r} is compacted (cleanup.policy={policy}): of several dead letters with one key only "
+            "the last would stay, and those without a key are refused. Set cleanup.policy=delete on it, or name another "
+            "topic."
+        )
+        raise DeadLetterTopicUnusable(msg)
+
+
+def _create(cluster: Cluster, name: str, replication: int) -> None:
+    try:
+        cluster.create_topic(name, replication)
+    except TopicNotCreated as error:
+        advice = "create it yourself with cleanup.policy=delete"
+        if error.reason == ck.KafkaError.INVALID_REPLICATION_FACTOR:
+            advice = f"set {REPLICATION} to at most the number of brokers (it is {replication}), or {advice}"
+        msg = f"dead-letter topic {name!r} does not exist and could not be created ({error}): {advice}"
+        raise DeadLetterTopicUnusable(msg) from error

@@ -1,14 +1,18 @@
 """One fenced Kafka transaction: control events, and positions if they move."""
 
+from __future__ import annotations
+
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, Self
 
 import confluent_kafka as ck
 
+from floe.config import Connector
 from floe.crash_points import CrashPoint, reach
 from floe.kafka.access import Action, Client
+from floe.kafka.admin import Cluster
 from floe.kafka.client_log import ClientLog
 from floe.kafka.exceptions import (
     NOT_ALLOWED,
@@ -16,11 +20,14 @@ from floe.kafka.exceptions import (
     Fenced,
     KafkaMisconfigured,
     KafkaUnreachable,
+    PositionFull,
     TransactionFailed,
 )
 from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, TRANSACTIONS, KafkaSettings
 from floe.kafka.tokens import with_tokens
-from floe.model.positions import Position, PositionMetadata
+from floe.model.offsets import TopicPartition
+from floe.model.plan import Plan
+from floe.model.positions import MAX_METADATA_LENGTH, Position, PositionMetadata
 
 Headers = list[tuple[str, str | bytes | None]]
 
@@ -251,3 +258,67 @@ def _batches(positions: Sequence[Position], group_id: str) -> Iterator[list[Posi
         batch.append(position)
         size += written
     yield batch
+
+
+# Moving positions: fence, read, decide, and send them with their events in one transaction.
+
+
+class Move(NamedTuple):
+    """The contents of a transaction: events for the control topic, and positions."""
+
+    records: Sequence[ControlRecord]
+    positions: Sequence[Position]
+
+
+def commit_transactional_id(connector: Connector) -> str:
+    """Name the producer that writes positions; opening it fences all earlier ones."""
+    return f"{connector.committing.transactional_prefix}floe-{connector.name}-commit"
+
+
+def replay_transactional_id(connector: Connector, plan: Plan) -> str:
+    """Name the producer of a replay's own events; its slices' announcements have ids of their own."""
+    return f"{connector.committing.transactional_prefix}floe-{connector.name}-replay-{plan.plan_id}"
+
+
+def writer_of_positions(connector: Connector, settings: KafkaSettings) -> TransactionalProducer:
+    """Return the producer that writes positions, on its way to the brokers.
+
+    When it fences, it aborts open transactions of earlier ones, which would hide positions.
+    """
+    return TransactionalProducer.connecting(settings, commit_transactional_id(connector))
+
+
+def move_positions(
+    connector: Connector,
+    settings: KafkaSettings,
+    partitions: Sequence[TopicPartition],
+    decide: Callable[[Mapping[TopicPartition, Position]], Move | None],
+    producer: TransactionalProducer | None = None,
+) -> bool:
+    """Send positions and events in one fenced transaction. Return whether there was something to do.
+
+    ``producer``: an earlier one; a new one otherwise. It fences here if it has not yet.
+
+    ``decide`` gets the stable positions of ``partitions``, as found after fencing, and returns what to send, or None
+    when nothing is left to do; it raises when the positions are not those that the caller expects. Raises GroupInUse,
+    Fenced, PositionFull and the transaction's errors.
+    """
+    producer = producer or writer_of_positions(connector, settings)
+    producer.fence()
+    cluster = Cluster.of_control(settings)
+    cluster.check_no_members(connector.group_id)
+    move = decide(cluster.positions(connector.group_id, partitions))
+    if move is None:
+        return False
+    for position in move.positions:
+        if len(position.metadata.encode()) > MAX_METADATA_LENGTH:
+            msg = (
+                f"{len(position.backlogs)} tables are behind on {position.tp}. Their offsets need "
+                f"{len(position.metadata.encode())} bytes of commit metadata, but the broker allows {MAX_METADATA_LENGTH}, "
+                "so no offset was committed. Fix the tables listed above, or drop the backlog of some with the parameter "
+                "`drop_backlog`, then run again."
+            )
+            raise PositionFull(msg)
+    if move.records or move.positions:
+        producer.send(connector.control_topic, connector.group_id, move.records, move.positions, connector.group_id)
+    return True

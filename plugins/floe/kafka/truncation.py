@@ -18,8 +18,8 @@ from floe.kafka.client_log import ClientLog
 from floe.kafka.exceptions import NO_EPOCHS, NOT_ALLOWED, KafkaUnreachable
 from floe.kafka.settings import REQUEST_TIMEOUT, KafkaSettings
 from floe.kafka.tokens import with_tokens
+from floe.model.offsets import PartitionLog, TopicPartition
 from floe.model.positions import LeaderEpoch, Position, PositionMetadata
-from floe.model.ranges import PartitionLog, TopicPartition
 
 log = logging.getLogger(__name__)
 

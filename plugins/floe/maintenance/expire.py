@@ -10,8 +10,7 @@ from floe.catalogs import clock
 from floe.maintenance.job import Counts, Effect, Policy
 from floe.model.ledger import Ledger
 from floe.tables.change import Change, expire
-from floe.tables.expiry import Expired, Expiry
-from floe.tables.retention import Retention
+from floe.tables.expiry import Expired, Expiry, Retention
 from floe.tables.table_state import TableState
 
 SNAPSHOTS, REFS = "snapshots", "branches and tags"

@@ -1,5 +1,7 @@
 """What a maintenance job is, what it goes by, and what it reports."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -7,6 +9,7 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pyiceberg.table.metadata import TableMetadata
 
+from floe.exceptions import FloeError, Retryable
 from floe.tables.change import Change
 from floe.tables.table_state import TableState
 
@@ -22,7 +25,7 @@ class Policy:
     properties: Mapping[str, str]
 
     @classmethod
-    def of(cls, state: TableState) -> "Policy":
+    def of(cls, state: TableState) -> Policy:
         """Read the policy of a table. Raises what keeps the table from being read."""
         return cls(state.name, state.required().metadata.properties)
 
@@ -43,7 +46,7 @@ class Report:
         """Return whether anything was done."""
         return any(self.removed.values()) or any(self.added.values())
 
-    def then(self, other: "Report") -> "Report":
+    def then(self, other: Report) -> Report:
         """Return the report of this one and of what the same job did next."""
         removed, added = _sum(self.removed, other.removed), _sum(self.added, other.added)
         return Report(self.job, self.table, self.is_dry_run, self.before, other.after, removed, added)
@@ -99,3 +102,16 @@ class MaintenanceJob(Protocol[WorkT]):
 
 def _sum(one: Counts, other: Counts) -> Counts:
     return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+
+
+# Errors of maintenance.
+
+
+class MaintenanceError(FloeError):
+    """Any error of ``floe.maintenance``."""
+
+
+class MaintenanceDeferred(MaintenanceError, Retryable):
+    """Other programs kept committing to the table; what was due is still due."""
+
+    code = "FLOE-608"

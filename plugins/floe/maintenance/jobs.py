@@ -6,9 +6,8 @@ from typing import Any, Final
 from pyiceberg.exceptions import CommitFailedException
 
 from floe.config.extensions import Registry
-from floe.maintenance.exceptions import MaintenanceDeferred
 from floe.maintenance.expire import ExpireSnapshots
-from floe.maintenance.job import Counts, MaintenanceJob, Policy, Report
+from floe.maintenance.job import Counts, MaintenanceDeferred, MaintenanceJob, Policy, Report
 from floe.tables.lake import Lake
 from floe.tables.retry import retry_conflicts
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from floe.model.exceptions import CountsDoNotAddUp
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 
 
 @dataclass(frozen=True, slots=True)

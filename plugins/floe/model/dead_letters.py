@@ -6,8 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
-from floe.model.ranges import OffsetRange, ranges_from_json, ranges_to_json
+from floe.model.offsets import Intervals, OffsetRange, ranges_from_json, ranges_to_json
 
 MAX_SPANS = 10_000
 """Limit of one plan's or one announcement's dead letters: headers and the task state store contain them."""

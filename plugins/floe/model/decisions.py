@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from floe.model.ranges import TopicPartition
+from floe.model.offsets import TopicPartition
 
 ALL = "*"
 """Means all topics."""

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from floe.model.intervals import Intervals
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import Intervals, OffsetRange
 
 
 class LogId(NamedTuple):

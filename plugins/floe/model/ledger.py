@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from floe.model.exceptions import ReplayForgotten
 from floe.model.holding import Holding, LiveRange, LogId, extended, seeded
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals, OffsetRange
 from floe.model.positions import Position, without_epoch
-from floe.model.ranges import OffsetRange
 
 MAX_REPLAYS = 100
 """Appending replays that a ledger keeps."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from floe.model.exceptions import LedgerUnreadable
 from floe.model.holding import Holding, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, Ledger
+from floe.model.offsets import Intervals
 
 FORMAT = 1
 MAX_VALUE_LENGTH = 3_500

@@ -1,17 +1,17 @@
 """Plans: what one run reads, fixed before anything is read, and stored in Airflow's task state store as JSON."""
 
+from __future__ import annotations
+
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LiveRange
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals, OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
 from floe.model.positions import LIVE, PartitionBacklog, Position
-from floe.model.range_limits import halved, raised
-from floe.model.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
-from floe.model.slice_kind import SliceKind
 
 FORMAT = 2
 _COMMIT_IDS = uuid.UUID("6f1d3c1e-7a55-5b1c-9f6e-0f10e0f10e0f")
@@ -164,7 +164,7 @@ class Plan:
         }
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Plan":
+    def from_json(cls, fields: Mapping[str, Any]) -> Plan:
         """Read what :meth:`to_json` wrote."""
         if fields.get("floe") != FORMAT:
             msg = f"this plan has format {fields.get('floe')!r}, floe reads {FORMAT}: trigger a new run"
@@ -282,3 +282,66 @@ def _moved(
         if backlog.start < offset and table not in dropped_backlogs
     }
     return Position(position.tp, offset, replace(metadata, since=since, lost=lost, backlogs=left).encode())
+
+
+# Why a slice is read, by the word that plans, the header ``floe-kind`` and the snapshot property ``floe.kind`` have.
+
+
+class SliceKind(StrEnum):
+    """It decides where a slice begins and what moves after its commit; each table's write mode decides what is written."""
+
+    LIVE = "live"
+    """New records, for all tables that are not behind on the partition. The group's offsets move."""
+    CATCH_UP = "catch-up"
+    """The backlog of one table. Its start in the group's metadata moves."""
+    SKIP = "skip"
+    """A replay of what a table does not contain. Nothing moves, as in all replays."""
+    APPEND = "append"
+    """A replay of all offsets, also of those that a table contains."""
+    REPLACE = "replace"
+    """A replay of all offsets, in the place of the rows that a table has of them."""
+    REDRIVE = "redrive"
+    """A replay of records that became dead letters."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        msg = f"no slice is of kind {value!r}; floe knows {', '.join(sorted(cls))}"
+        raise ValueError(msg)
+
+    @property
+    def is_replay(self) -> bool:
+        """Say whether the slice is of a replay: no group offset moves, and no table gets a backlog."""
+        return self not in (SliceKind.LIVE, SliceKind.CATCH_UP)
+
+
+# Limits of what a slice reads, after a write that took longer than ``floe.write.timeout``.
+#
+# All positions of a connector contain the same limit, in their metadata, by the name of the slice
+# (``Slice.limit_name``). Each write that takes too long halves it. Each slice that is committed and took less than
+# half of the time doubles it. A slice that reads less than the limit removes it: the limit had no effect.
+
+
+def halved(limit: int | None, read: int) -> int:
+    """Return the limit after the write of ``read`` offsets took too long: at most half of them, and at least one."""
+    half = max(1, read // 2)
+    return half if limit is None else min(limit, half)
+
+
+def raised(limit: int, read: int, *, is_quick: bool) -> int | None:
+    """Return the limit after ``read`` offsets were committed; None when there is no limit any more.
+
+    ``is_quick``: twice as much could be written in the time that a write may take.
+    """
+    if read < limit:
+        return None
+    return 2 * read if is_quick else read
+
+
+def limit_of(positions: Iterable[Position], name: str) -> int | None:
+    """Return the limit that positions contain for the slice with a name."""
+    return min((limits[name] for position in positions if name in (limits := position.limits)), default=None)
+
+
+def smaller(limit: int | None, other: int | None) -> int | None:
+    """Return the smaller of two limits; None is no limit."""
+    return min((one for one in (limit, other) if one is not None), default=None)

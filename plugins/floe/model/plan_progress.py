@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from enum import Enum
 
 from floe.model.exceptions import Superseded
-from floe.model.plan import Plan, Slice
+from floe.model.offsets import OffsetRange, TopicPartition
+from floe.model.plan import Plan, Slice, SliceKind
 from floe.model.positions import Position, PositionMetadata, check_owner
-from floe.model.ranges import OffsetRange, TopicPartition
-from floe.model.slice_kind import SliceKind
 
 
 class Progress(Enum):

@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from floe.model.exceptions import PlanRefused, PositionOwned
-from floe.model.intervals import Intervals
-from floe.model.ranges import TopicPartition
+from floe.model.offsets import Intervals, TopicPartition
 
 FORMAT = 1
 MAX_METADATA_LENGTH = 4_096

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from floe.model.plan import Plan, Slice
-from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import SliceKind
+from floe.model.offsets import OffsetRange
+from floe.model.plan import Plan, Slice, SliceKind
 
 
 @dataclass(frozen=True, slots=True)

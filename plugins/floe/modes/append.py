@@ -1,5 +1,7 @@
 """Append: the table gets the offsets that it does not contain, and its ledger identifies a repeat."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Literal
 
@@ -7,14 +9,13 @@ from pyiceberg.table import Table
 
 from floe.config import Connector
 from floe.control.table_work import TableWork
-from floe.model.intervals import Intervals
 from floe.model.ledger import CommitState, Ledger
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import Intervals, OffsetRange, ranges_to_json
 from floe.model.slice_scope import SliceScope
-from floe.modes.base import SnapshotMaker, spec_files, stale_message
+from floe.modes.write_mode import SnapshotMaker, spec_files, stale_message
 from floe.tables.change import Change, append_files
-from floe.tables.table_ledger import check_ledger_routes, check_seeded
-from floe.tables.table_state import TableState
+from floe.tables.snapshot_summary import bounded
+from floe.tables.table_state import TableState, check_ledger_routes, check_seeded
 
 
 class Append:
@@ -83,3 +84,38 @@ class Appending:
 
     def change(self, table: Table, summary: Mapping[str, str]) -> Change:
         return append_files(table, self._work.branch, summary, spec_files(self._work))
+
+
+# Append again: the table gets all offsets, also those that it contains; the replay's id identifies a repeat.
+
+
+class AppendAgain(Append):
+    """Appends on purpose what a table may contain."""
+
+    repeat_by = "replay"
+
+    def check(self, state: TableState, scope: SliceScope, connector: Connector) -> None:
+        return
+
+    def wanted(self, state: TableState, scope: SliceScope, r: OffsetRange) -> Intervals:
+        return Intervals(((r.start, r.end),))
+
+    def check_routes(
+        self, table: str, ledger: Ledger, scope: SliceScope, routed: list[tuple[OffsetRange, str]]
+    ) -> None:
+        return
+
+    def state(self, ledger: Ledger, work: TableWork) -> CommitState:
+        return CommitState.COMMITTED if is_known(ledger, work) else CommitState.PENDING
+
+    def ledger_after(self, ledger: Ledger, work: TableWork) -> Ledger:
+        after = ledger.with_replayed(work.routed).with_recovered(work.recovered)
+        return after.with_replay(work.plan.plan_id, work.slice.index)
+
+    def summary(self, work: TableWork) -> dict[str, str]:
+        return {"floe.appended": bounded(ranges_to_json(work.ranges))}
+
+
+def is_known(ledger: Ledger, work: TableWork) -> bool:
+    """Return whether a ledger has the slice by the id of its replay. Raises ReplayForgotten."""
+    return work.slice.index < ledger.next_of_replay(work.plan.plan_id)

@@ -10,18 +10,16 @@ from pyiceberg.table import Table
 from floe.config import Connector
 from floe.control.table_work import TableWork
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import CommitState, Ledger
-from floe.model.ranges import OffsetRange, ranges_to_json
+from floe.model.offsets import Intervals, OffsetRange, ranges_to_json
 from floe.model.slice_scope import SliceScope
-from floe.modes.append_again import AppendAgain, is_known
-from floe.modes.base import SnapshotMaker, spec_files, stale_message
+from floe.modes.append import AppendAgain, is_known
+from floe.modes.write_mode import SnapshotMaker, spec_files, stale_message
 from floe.tables.change import Change, replace_files
 from floe.tables.file_checks import file_access
 from floe.tables.history import REPLACED
-from floe.tables.row_removal import Removal, RowRemover, check_no_shared_offsets
+from floe.tables.row_removal import OriginColumns, Removal, RowRemover, check_no_shared_offsets
 from floe.tables.snapshot_summary import bounded
-from floe.tables.source_columns import OriginColumns
 from floe.tables.table_state import TableState
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from floe.config import Connector
-from floe.operators import run_log, task_context
+from floe.operators import task_context
+from floe.operators.connections import kafka_settings
 from floe.operators.dags.assets import alias_of, keep_events, raise_events
 from floe.operators.dags.links import ConnectorLink, ReplayLink
 from floe.operators.failures import failure_of, floe_task
-from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.run_params import params_of
-from floe.operators.status import run_record, run_stats
+from floe.operators.status import run_stats, store
 from floe.operators.status.lineage import Lineage
 from floe.operators.stored_plan import announced_slices, pulled
 
@@ -59,7 +59,7 @@ class CommitOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Return what was committed and how far behind the connector is: sums, and the largest of many."""
         from floe.commit.run_commit import Committer
-        from floe.status.run_report import RunReport
+        from floe.status.reports import RunReport
         from floe.tables.exceptions import CommitError
 
         plan, connector, key, _ = pulled(context, self._connector)
@@ -74,20 +74,22 @@ class CommitOperator(BaseOperator):
             finally:
                 so_far = committer.so_far
                 self._so_far = plan, so_far
-                self.lineage = run_log.tried("Lineage", lambda: Lineage.of(plan, so_far, connector, settings), "made")
+                self.lineage = task_context.tried(
+                    "Lineage", lambda: Lineage.of(plan, so_far, connector, settings), "made"
+                )
         except CommitError:
             self._say_lag(plan, connector, settings)
             raise
-        reasons = run_log.reasons_of(connector, plan, report)
-        status = run_log.look_up(connector, settings) if plan.positions else None
+        reasons = task_context.reasons_of(connector, plan, report)
+        status = task_context.look_up(connector, settings) if plan.positions else None
         message = RunReport(plan, report, reasons, status)
-        run_log.say(message.lines())
+        task_context.say(message.lines())
         run_stats.count_commit(connector.name, report, reasons, plan.dead_letters)
-        run_record.keep(connector, status, plan, report)
+        store.keep(connector, status, plan, report)
         self.committed = plan
         self.outlets = [alias_of(self._connector)]  # events of an alias count if the task has it
         events = context["outlet_events"]
-        run_log.tried("Events of assets", lambda: raise_events(events, self._connector, plan, report), "raised")
+        task_context.tried("Events of assets", lambda: raise_events(events, self._connector, plan, report), "raised")
         return message.to_json()
 
     def get_openlineage_facets_on_complete(self, task_instance: object) -> Any:
@@ -103,10 +105,10 @@ class CommitOperator(BaseOperator):
         """Log and keep the lag of a failed run, before its error."""
         from floe.status.summary import info, lag_lines
 
-        status = run_log.look_up(connector, settings) if plan.positions else None
+        status = task_context.look_up(connector, settings) if plan.positions else None
         if status is not None:
-            run_log.say(map(info, lag_lines(status)))
-            run_record.keep(connector, status)
+            task_context.say(map(info, lag_lines(status)))
+            store.keep(connector, status)
 
 
 def keep_committed(context: Context) -> None:

@@ -11,24 +11,25 @@ from airflow.sdk.exceptions import DownstreamTasksSkipped
 from floe.config import Connector, KeyClass
 from floe.config.stored.stored_connector import DELETED, RUNNING, STATE, WANTED
 from floe.crash_points import CrashPoint, reach
-from floe.operators import run_log, task_context
+from floe.exceptions import with_code
+from floe.operators import task_context
+from floe.operators.connections import connection_fields, kafka_settings, resolved
 from floe.operators.dags.assets import alias_of, raise_kept
 from floe.operators.dags.links import ConnectorLink
-from floe.operators.deployment_key import deployment_key
-from floe.operators.diagnosis import diagnose
+from floe.operators.exceptions import ConnectionMissing
 from floe.operators.failures import floe_task
-from floe.operators.lookup.config_values import resolved
-from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.run_params import check_alone, params_of
-from floe.operators.status import run_record
-from floe.operators.stored_plan import RunPlan, opened, sealed, warn_without_key
+from floe.operators.status import store
+from floe.operators.stored_plan import RunPlan, deployment_key, opened, sealed, warn_without_key
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from floe.doctor.check import Part
     from floe.kafka.settings import KafkaSettings
     from floe.model.plan import Plan
-    from floe.status.model import ConnectorStatus
+    from floe.status.connector_status import ConnectorStatus
+
 
 STORE_KEY = "plan"
 
@@ -48,10 +49,10 @@ class PlanOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Return the plan as JSON; skip the rest of the run when there is nothing to read, or on a dry run."""
         from floe.kafka.access import left_out
-        from floe.kafka.group_offsets import writer_of_positions
+        from floe.kafka.transactions import writer_of_positions
         from floe.model.decisions import Decisions
         from floe.planning.live_plan import draft_plan, open_plan
-        from floe.status.plan_report import preview_json
+        from floe.status.reports import preview_json
 
         params = params_of(context)
         check_alone(params)
@@ -87,12 +88,12 @@ class PlanOperator(BaseOperator):
         if not plan.slices and plan.left_out:
             raise left_out(plan.left_out, settings.source, settings.origin)
         events = context["outlet_events"]
-        if run_log.tried("Events of assets", lambda: raise_kept(events, self._connector), "raised"):
+        if task_context.tried("Events of assets", lambda: raise_kept(events, self._connector), "raised"):
             self.outlets = [alias_of(self._connector)]
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=fields)
             self.log.info("nothing new: no Spark job is started")
-            run_record.keep(connector, status)
+            store.keep(connector, status)
             raise rest_skipped()
         if not work_left:
             self.log.info("plan %s is already committed; write and commit have nothing to do", plan.plan_id)
@@ -140,10 +141,10 @@ class PlanOperator(BaseOperator):
 
         Return the status that was looked up for it.
         """
-        from floe.status.plan_report import plan_lines
+        from floe.status.reports import plan_lines
 
-        status = run_log.look_up(connector, settings) if plan.positions else None
-        run_log.say(plan_lines(plan, status))
+        status = task_context.look_up(connector, settings) if plan.positions else None
+        task_context.say(plan_lines(plan, status))
         return status
 
 
@@ -165,3 +166,34 @@ def refuse_to_begin(context: Context) -> None:
 def rest_skipped() -> DownstreamTasksSkipped:
     """Skip the other tasks directly: their trigger rules would let the commit run."""
     return DownstreamTasksSkipped(tasks=[task_context.WRITE_TASK, task_context.COMMIT_TASK])  # type: ignore[no-untyped-call]
+
+
+# The diagnosis of a connector, asked for by a run's parameter: a line of the log for each finding, and what to do.
+
+
+def diagnose(connector: Connector, settings: KafkaSettings, context: Context) -> None:
+    """Check all that a connector needs, log the findings, and leave them as the task's ``return_value``.
+
+    Probes are written and removed: an aborted transaction on the control topic, a table, a file. No record is read.
+    Nothing is raised for what is wrong: the findings say it.
+    """
+    from floe.doctor import diagnosis
+    from floe.doctor.check import Level
+
+    spark, unusable = None, dict["Part", str]()
+    try:
+        spark = connection_fields(connector.connections.spark, "floe.spark.conn-id")
+    except ConnectionMissing as error:
+        unusable["spark"] = with_code(str(error), error.code)
+    levels = {Level.PROBLEM: logging.ERROR, Level.WARNING: logging.WARNING}
+    found: list[dict[str, str]] = []
+    problems = 0
+    for finding in diagnosis.diagnose(connector, settings, write=True, spark=spark, unusable=unusable):
+        remedy = f": {finding.remedy}" if finding.remedy else ""
+        mark = "" if finding.level is Level.OK else f"{finding.level.value}: "
+        log.log(levels.get(finding.level, logging.INFO), "%s", f"{finding.name}: {mark}{finding.text}{remedy}")
+        found.append(finding.to_json())
+        problems += finding.is_problem
+    log.info("diagnosis: %s problems in %s findings; nothing was read or committed", problems, len(found))
+    result: dict[str, Any] = {"problems": problems, "findings": found}
+    context["ti"].xcom_push(key="return_value", value=result)

@@ -28,12 +28,12 @@ MODULES = (
     "floe.operators.dags.replay_dag",
     "floe.planning.live_plan",
     "floe.commit.run_commit",
-    "floe.operators.dags.status_dag",
+    "floe.operators.status.collector",
     "floe.status.dead_letters",
-    "floe.status.plan_report",
+    "floe.status.reports",
     "floe.status.record_reader",
-    "floe.status.run_report",
-    "floe.status.stored_record",
+    "floe.status.reports",
+    "floe.status.record_codec",
     "floe.operators.spark.connect_session",
     "pyspark.sql.connect.session",
     "airflow.providers.apache.spark.hooks.spark_connect",
@@ -44,12 +44,12 @@ MODULES = (
 JOB_MODULES = (
     "floe_job.application.write_files",
     "floe_job.driver.slice_job",
-    "floe_job.runtime.progress_log",
     "floe_job.runtime.spark_jobs",
-    "floe_job.runtime.spark_runner",
+    "floe_job.runtime.spark_jobs",
+    "floe_job.runtime.spark_jobs",
     "floe_job.runtime.time_limit",
-    "floe_job.convert.json.converters",
-    "floe_job.convert.keys.json_keys",
+    "floe_job.convert.json.decoder",
+    "floe_job.convert.keys",
 )
 """What the driver of a Connect job needs, which runs in the task's process."""
 
@@ -76,8 +76,8 @@ def preload() -> None:
 
 
 def _import_catalogs() -> None:
-    from floe.catalogs.providers.registry import provider_named
-    from floe.config.catalogs.registry import TYPES
+    from floe.catalogs.providers.catalog_providers import provider_named
+    from floe.config.catalogs.catalog_types import TYPES
 
     for kind in TYPES.own:
         for name in provider_named(kind).modules:

@@ -14,9 +14,8 @@ from floe.config import Connector, restore_config
 from floe.config.secrets.deployment_key import VARIABLE
 from floe.model.plan_seal import DeploymentKey
 from floe.operators import task_context
+from floe.operators.connections import kafka_settings, resolved
 from floe.operators.failures import keep_secret
-from floe.operators.lookup.config_values import resolved
-from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.spark import code_archive
 
 if TYPE_CHECKING:

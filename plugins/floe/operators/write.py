@@ -17,18 +17,16 @@ from floe.config.secrets.deployment_key import without_keys
 from floe.config.secrets.mask import hide
 from floe.model.exceptions import WriteTimeout
 from floe.operators import task_context
+from floe.operators.connections import kafka_settings
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
 from floe.operators.failures import floe_task
-from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.spark import code_archive, local_mode
-from floe.operators.spark.connection_conf import conf_of
 from floe.operators.spark.job_folder import job_folder
 from floe.operators.spark.provider_internals import end_of, submitted
 from floe.operators.spark.spark_home import SUBMIT
-from floe.operators.spark.spark_log import RelayingHook
+from floe.operators.spark.submit import RelayingHook, conf_of
 from floe.operators.stored_plan import pulled
-from floe.operators.write_guard import GuardExpired, write_guard
-from floe.operators.write_timeout import followed_up, stuck
+from floe.operators.write_timeout import GuardExpired, followed_up, stuck, write_guard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from floe.config import Connector
-from floe.control.filled_tables import filled_tables
+from floe.control.searches import filled_tables
 from floe.control.topic_reader import control_ends
 from floe.exceptions import FloeError
 from floe.kafka.admin import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.model.decisions import Decisions, DroppedTable
 from floe.model.exceptions import PlanRefused
+from floe.model.offsets import PartitionLog, TopicPartition
 from floe.model.plan_seal import DeploymentKey
-from floe.model.ranges import PartitionLog, TopicPartition
 from floe.tables.connector_ledgers import Ledgers, LoadedTable
 
 MAX_NAMED = 10

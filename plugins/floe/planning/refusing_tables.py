@@ -6,18 +6,14 @@ from typing import NamedTuple, TypeVar
 
 from floe.config import Connector
 from floe.exceptions import FloeError
-from floe.model.intervals import Intervals
-from floe.model.plan import Plan, Slice
-from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import SliceKind
+from floe.model.offsets import Intervals, OffsetRange
+from floe.model.plan import Plan, Slice, SliceKind
 from floe.planning.replay_request import Overlap, ReplayRequest
 from floe.planning.slicing import NewOffsets, new_offsets_of
 from floe.tables.connector_ledgers import Ledgers, LoadedTable
 from floe.tables.exceptions import REFUSALS
 from floe.tables.lake import Lake
-from floe.tables.routes import EVERY_TABLE
-from floe.tables.table_ledger import branch_ledger, check_seeded
-from floe.tables.table_state import TableState
+from floe.tables.table_state import EVERY_TABLE, TableState, branch_ledger, check_seeded
 
 log = logging.getLogger(__name__)
 

@@ -8,13 +8,10 @@ from operator import or_
 from sys import maxsize
 
 from floe.model.exceptions import PlanRefused
-from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
-from floe.model.plan import Slice
+from floe.model.offsets import Intervals, OffsetRange, PartitionLog, TopicPartition
+from floe.model.plan import Slice, SliceKind, limit_of, smaller
 from floe.model.positions import LIVE, LeaderEpoch, Position
-from floe.model.range_limits import limit_of, smaller
-from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
-from floe.model.slice_kind import SliceKind
 from floe.planning.replay_request import Overlap
 
 MAX_SLICES = 1000

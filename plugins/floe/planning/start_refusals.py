@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 
 from floe.model.exceptions import PlanRefused
+from floe.model.offsets import PartitionLog, TopicPartition
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
-from floe.model.ranges import PartitionLog, TopicPartition
 
 
 def partition_gone(tp: TopicPartition, position: Position) -> PlanRefused:

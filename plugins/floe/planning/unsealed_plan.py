@@ -14,11 +14,10 @@ from floe.control.topic_reader import control_ends, read_control
 from floe.kafka.admin import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.model.exceptions import SealBroken
-from floe.model.plan import Plan, Slice
+from floe.model.offsets import TopicPartition
+from floe.model.plan import Plan, Slice, SliceKind
 from floe.model.plan_seal import DeploymentKey
 from floe.model.positions import Position, PositionMetadata, without_epoch
-from floe.model.ranges import TopicPartition
-from floe.model.slice_kind import SliceKind
 
 BY_OFFSETS = (SliceKind.LIVE, SliceKind.CATCH_UP, SliceKind.SKIP)
 """Kinds of slices whose offsets a ledger can be compared with."""

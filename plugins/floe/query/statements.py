@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import code
+import difflib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from floe.config.secrets.mask import hide
 from floe.query.exceptions import QueryError, QueryFailed
-from floe.query.explanation import explain
-from floe.query.row_table import as_table
+from floe.query.pyspark_internals import READS_ONLY
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 
 MAX_ROWS: Final = 1000
 _BANNER: Final = """`spark` is a session on catalog {catalog!r}, for example:
@@ -106,3 +108,105 @@ class Prompt(code.InteractiveConsole):
 def names(spark: SparkSession) -> dict[str, object]:
     """Return what lines of Python may use: the session, and a function that prints the rows of a statement."""
     return {"spark": spark, "sql": lambda text: print_rows(spark, text)}
+
+
+# Errors of Spark in a few words, with the next step.
+
+
+_NEAR: Final = 5
+_READ_ONLY: Final = ("readonly database", "read-only")
+_NO_CLIENT: Final = (
+    "No FileSystem for scheme",
+    "Cannot initialize FileIO",
+    "NoClassDefFoundError",
+    "ClassNotFoundException",
+)
+
+
+def explain(error: Exception, spark: SparkSession) -> str:
+    """Return what is wrong with a statement in a few words, and what to do next."""
+    text = str(error)
+    if any(words in text for words in _READ_ONLY):
+        return READS_ONLY
+    if "TABLE_OR_VIEW_NOT_FOUND" in text:
+        return missing(relation(error), table_names(spark), spark.catalog.currentCatalog())
+    said = hide(first_lines(text))
+    if any(words in text for words in _NO_CLIENT):
+        return f"{said}\nSpark lacks a jar: add iceberg-aws-bundle, iceberg-gcp-bundle or iceberg-azure-bundle, by its store"
+    return said
+
+
+def relation(error: Exception) -> str:
+    """Return the name that Spark has not found, without its quotes."""
+    parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
+    return str(parameters.get("relationName", "")).replace("`", "")
+
+
+def missing(name: str, tables: Sequence[str], catalog: str) -> str:
+    """Say that a table is not there, and which are."""
+    what = f"there is no table {cell(name)}" if name else "there is no such table"
+    if not tables:
+        return f"{what}: the catalog has none yet. A connector's first run makes its tables"
+    near = difflib.get_close_matches(name.removeprefix(f"{catalog}."), tables, n=_NEAR, cutoff=0.5)
+    if near:
+        return f"{what}. Nearest: {', '.join(near)}"
+    more = ", …" if len(tables) > _NEAR else ""
+    return f"{what}. Tables are: {', '.join(tables[:_NEAR])}{more}"
+
+
+def table_names(spark: SparkSession) -> list[str]:
+    """List the tables of the default catalog as ``namespace.table``; those of nested namespaces are left out."""
+    namespaces = [str(row[0]) for row in spark.sql("show namespaces").collect()]
+    return [
+        f"{namespace}.{row['tableName']}"
+        for namespace in namespaces
+        for row in spark.sql(f"show tables in `{namespace.replace('`', '``')}`").collect()
+    ]
+
+
+def first_lines(text: str) -> str:
+    """Return what Spark says before it prints a plan or Java's frames."""
+    kept: list[str] = []
+    for line in text.strip().splitlines():
+        if line.lstrip().startswith(("'", "+-", "at ", "JVM stacktrace", ":- ")) and kept:
+            break
+        kept.append(line)
+        if line.endswith(";"):  # a plan follows
+            break
+    return "\n".join(kept).rstrip("; \n") or "Spark failed without a message"
+
+
+# Rows as a table for a terminal, or as JSON.
+
+
+MAX_CELL: Final = 200
+"""Characters of a value that are shown."""
+
+
+def as_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Draw rows; values are one line each, and only shown by a terminal, whatever is in them."""
+    from tabulate import tabulate
+
+    drawn = [[cell(value) for value in row] for row in rows]
+    return str(tabulate(drawn, [cell(name) for name in columns], tablefmt="psql", disable_numparse=True))
+
+
+def as_json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return rows as objects: numbers, flags and NULL as JSON has them, anything else as text."""
+    return [dict(zip(columns, map(_value, row), strict=True)) for row in rows]
+
+
+def cell(value: object) -> str:
+    """Write a value on one line of at most MAX_CELL characters."""
+    text = "NULL" if value is None else _text(value)
+    shown = "".join(one if one.isprintable() else repr(one)[1:-1] for one in text[: MAX_CELL + 1])
+    return shown if len(shown) <= MAX_CELL else shown[: MAX_CELL - 1] + "…"
+
+
+def _value(value: object) -> object:
+    is_plain = value is None or isinstance(value, bool | int)
+    return value if is_plain or (isinstance(value, float) and value - value == 0) else _text(value)
+
+
+def _text(value: object) -> str:
+    return value.hex() if isinstance(value, bytes | bytearray) else str(value)

@@ -10,10 +10,9 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import property_name, read_properties
-from floe.model.ranges import OffsetRange, ranges_from_json
+from floe.model.offsets import Intervals, OffsetRange, ranges_from_json
 from floe.model.route_hash import KAFKA_CONNECT_ROUTE, MAIN_BRANCH, moved_route, route_hash
 from floe.tables.exceptions import TableRefused
 from floe.tables.history import (

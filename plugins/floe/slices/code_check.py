@@ -6,7 +6,7 @@ from floe.config import Connector
 from floe.config.exceptions import ExtensionUnusable
 from floe.config.extension_code import VERSION
 from floe.config.sections.transforms import python_classes
-from floe.config.transforms.python_source import SourceProblem
+from floe.config.transforms.python_class import SourceProblem
 from floe.model.exceptions import CodeChanged
 from floe.model.plan import Plan
 

@@ -13,12 +13,12 @@ from pyiceberg.types import NestedField, StringType
 from floe.catalogs.client import Tables
 from floe.catalogs.commit_check import SentCommit
 from floe.catalogs.exceptions import CatalogError
-from floe.catalogs.providers.registry import provider_of
+from floe.catalogs.providers.catalog_providers import provider_of
 from floe.config.sections.tables import TableSettings
 from floe.model.holding import Holding, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import property_name, write_properties
+from floe.model.offsets import Intervals
 from floe.tables.snapshot_commit import append
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from floe.status.model import ConnectorStatus
+from floe.status.connector_status import ConnectorStatus
 
 MAX_TABLES: Final = 100
 """Tables that are named one by one, those that are furthest behind."""

@@ -12,8 +12,8 @@ from floe.exceptions import FloeError
 from floe.kafka.admin import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.model.dead_letters import DeadLetterOffsets
+from floe.status.connector_status import ConnectorStatus, TableStatus
 from floe.status.kafka_state import KafkaState
-from floe.status.model import ConnectorStatus, TableStatus
 from floe.status.tables import Found, TableReader, problem_of
 
 KAFKA_FIRST: Final = 2.0

@@ -1,7 +1,7 @@
 """What the page, the REST API and the metrics show of one connector: its status, and what a person looks up beside it.
 
 One record per connector is kept, as JSON; whoever reads one asks neither Kafka nor the catalog. Its size is bounded by what
-collects it. Texts in it are without secrets and of bounded length, as in :mod:`floe.status.model`.
+collects it. Texts in it are without secrets and of bounded length, as in :mod:`floe.status.connector_status`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals
+from floe.status.connector_status import ConnectorStatus
 from floe.status.freshness import Freshness
-from floe.status.model import ConnectorStatus
 
 FORMAT = 1
 

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import heapq
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Final, TypeVar
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeVar
+
+import confluent_kafka as ck
+from pyiceberg.table import Table
 
 from floe.config import Connector
 from floe.config.secrets.mask import clip
+from floe.exceptions import FloeError
+from floe.kafka.access import NotPermitted
+from floe.kafka.admin import Cluster
+from floe.kafka.client_log import ClientLog
 from floe.kafka.settings import KafkaSettings
-from floe.status.model import CommitStatus, ConnectorStatus, TableStatus
-from floe.status.parts.control_events import control_events
-from floe.status.parts.held_offsets import held_offsets
-from floe.status.parts.history import new_rows, with_point
-from floe.status.parts.open_dead_letters import is_due, open_dead_letters, size_problem
-from floe.status.parts.unread_age import UnreadAge
+from floe.kafka.tokens import with_tokens
+from floe.model.holding import Holding, LogId
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import property_name, read_properties
+from floe.model.offsets import Intervals, TopicPartition
+from floe.status.connector_status import CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
+from floe.status.control_events import control_events
+from floe.status.dead_letters import is_due, open_dead_letters, size_problem
 from floe.status.reader import LookUp, counted, look_up
-from floe.status.record import StatusRecord
-from floe.status.tables import MAX_CHARACTERS, problem_of
+from floe.status.record import HeldOffsets, StatusRecord
+from floe.status.record_codec import new_rows, with_most_spans, with_point
+from floe.status.tables import MAX_CHARACTERS, Found, TableReader, problem_of
+from floe.tables.table_state import origin_of
 
 COMMITS: Final = 20
 """Of each table."""
@@ -167,3 +181,156 @@ class _Collection:
         except Exception as error:  # noqa: BLE001 - one part that cannot be had hides no other
             self.problems.append(problem_of(error))
             return None
+
+
+# The offsets that tables contain of each partition, from their ledgers: the newest spans.
+
+
+MAX_SPANS: Final = 20
+MAX_ENTRIES: Final = 2_000
+"""Spans of each entry, and entries: a table's partitions."""
+
+
+def held_offsets(
+    reader: TableReader,
+    found: Mapping[str, Found],
+    topic_ids: Mapping[str, str],
+    committed: Mapping[TopicPartition, int] = MappingProxyType({}),
+) -> tuple[HeldOffsets, ...]:
+    """Return what the connector's tables contain, by table and partition; nothing of the dead-letter table.
+
+    ``topic_ids``: of the topics that exist. Of a topic that is not among them, its last incarnation counts. A table whose
+    ledger cannot be read has its problem in its own status. ``committed``: the group's offsets, as far as they were known
+    before the tables were loaded.
+    """
+    every = (
+        replace(held, committed=committed.get(TopicPartition(held.topic, held.partition)))
+        for name, table in found.items()
+        for held in _of_table(reader, name, table, topic_ids)
+    )
+    return with_most_spans(every, MAX_ENTRIES)
+
+
+def _of_table(reader: TableReader, name: str, table: Found, topic_ids: Mapping[str, str]) -> Iterator[HeldOffsets]:
+    if not isinstance(table, Table) or name == reader.connector.errors.table:
+        return
+    group_id = reader.connector.group_id
+    try:
+        origin = origin_of(table.metadata, reader.routes.branch(name), group_id)
+        ledger = read_properties(property_name(group_id, origin), table.metadata.properties)
+    except FloeError:
+        return
+    for log_id, holding in _present(ledger, topic_ids):
+        spans = Intervals.of(span for held in holding.held.values() for span in held).spans
+        if spans:
+            newest = Intervals(spans[-MAX_SPANS:])
+            yield HeldOffsets(name, log_id.topic, log_id.partition, newest, len(spans) - len(newest.spans))
+
+
+def _present(ledger: Ledger | None, topic_ids: Mapping[str, str]) -> list[tuple[LogId, Holding]]:
+    """Return the holdings of one incarnation of each topic, by topic and partition."""
+    holdings = {} if ledger is None else ledger.holdings
+    last = {log_id.topic: log_id.topic_id for log_id in holdings}
+    ids = last | {topic: topic_ids[topic] for topic in last.keys() & topic_ids.keys()}
+    return sorted(
+        ((log_id, holding) for log_id, holding in holdings.items() if log_id.topic_id == ids[log_id.topic]),
+        key=lambda item: item[0],
+    )
+
+
+# How old the oldest unread record is, and when retention removes it.
+
+
+MAX_PARTITIONS: Final = 100
+"""Partitions of which a record is read, those with the largest lag."""
+
+MAX_SECONDS: Final = 5.0
+
+
+class UnreadAge(NamedTuple):
+    """``lag_seconds``: since the oldest unread record was written. ``seconds_until_lost``: until retention removes it.
+
+    Both are None where nothing is unread or no timestamp was found, the second also where the topics keep their records,
+    or floe may not see their configuration. Only ``retention.ms`` counts: of ``retention.bytes`` no moment is known.
+    """
+
+    lag_seconds: float | None = None
+    seconds_until_lost: float | None = None
+
+    @classmethod
+    def of(cls, partitions: Sequence[PartitionStatus], settings: KafkaSettings, now: datetime) -> UnreadAge:
+        """Ask the brokers. Raises the errors of ``floe.kafka``, and KafkaException."""
+        behind = heapq.nlargest(MAX_PARTITIONS, (one for one in partitions if one.lag), key=lambda one: one.lag)
+        starts = {one.tp: max(one.committed or 0, one.log_start) for one in behind}
+        times = record_times(settings, starts, MAX_SECONDS)
+        if not times:
+            return cls()
+        retention = _retention_ms(settings, {tp.topic for tp in times})
+        now_ms = now.timestamp() * 1000
+        oldest = min(times.values())
+        lost = [
+            max(0.0, at + kept - now_ms) for tp, at in times.items() if (kept := retention.get(tp.topic)) is not None
+        ]
+        return cls(max(0.0, now_ms - oldest) / 1000, min(lost) / 1000 if lost else None)
+
+
+def _retention_ms(settings: KafkaSettings, topics: Collection[str]) -> dict[str, int]:
+    """Return how long topics keep their records; without those that keep them for ever."""
+    cluster = Cluster.of_source(settings)
+    try:
+        found = {topic: cluster.retention_ms(topic) for topic in sorted(topics)}
+    except NotPermitted:
+        return {}
+    return {topic: kept for topic, kept in found.items() if kept is not None}
+
+
+# Timestamps of single records: one record of each of some partitions is read, no more.
+
+
+_FETCH_BYTES: Final = 65_536
+"""Of a partition that the client asks for; a batch that is larger is delivered when its turn comes."""
+
+_ONE_RECORD: Final = {
+    "queued.min.messages": 1,
+    "fetch.message.max.bytes": _FETCH_BYTES,
+    "queued.max.messages.kbytes": 4_096,
+}
+
+
+def record_times(
+    settings: KafkaSettings, starts: Mapping[TopicPartition, int], seconds: float
+) -> dict[TopicPartition, int]:
+    """Return the timestamp of the first committed record at or after an offset, in epoch ms, by partition.
+
+    Partitions are missing whose record has no timestamp, or was not delivered in ``seconds``: this waits no longer, and
+    raises nothing for a broker that does not answer. Raises KafkaException for settings that the client does not take.
+    """
+    found: dict[TopicPartition, int] = {}
+    if not starts:
+        return found
+    consumer = ck.Consumer({**with_tokens(settings.reader()), **_ONE_RECORD, "logger": ClientLog()})
+    until = time.monotonic() + seconds
+    left = set(starts)
+    try:
+        consumer.assign([ck.TopicPartition(tp.topic, tp.partition, offset) for tp, offset in starts.items()])
+        while left and time.monotonic() < until:
+            message = consumer.poll(0.1)
+            if message is None:
+                continue
+            tp = TopicPartition(message.topic() or "", message.partition() or 0)
+            if tp not in left or not _is_of_partition(message):
+                continue
+            left.discard(tp)
+            consumer.pause([ck.TopicPartition(tp.topic, tp.partition)])
+            kind, timestamp = message.timestamp()
+            if message.error() is None and kind != ck.TIMESTAMP_NOT_AVAILABLE and timestamp >= 0:
+                found[tp] = timestamp
+    finally:
+        consumer.close()
+    return found
+
+
+def _is_of_partition(message: ck.Message) -> bool:
+    """Return whether this is a record, the end of a partition, or an error of it; not one of the whole client."""
+    error = message.error()
+    return error is None or not error.retriable()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from floe.config.secrets.mask import clip
-from floe.status.model import Backlog, ConnectorStatus, PartitionStatus
+from floe.status.connector_status import Backlog, ConnectorStatus, PartitionStatus
 
 MAX_SHOWN = 20
 """Partitions, tables and reasons that are named one by one, in a log or in JSON."""

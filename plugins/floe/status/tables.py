@@ -1,12 +1,19 @@
 """Tables of a connector, each looked up by itself: one that cannot be read never hides the others."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Snapshot
 
 from floe.catalogs.client import Tables
 from floe.config import Connector
@@ -14,12 +21,11 @@ from floe.config.secrets.mask import clip
 from floe.exceptions import FloeError
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.ledger_codec import property_name, read_properties
-from floe.model.ranges import OffsetRange, PartitionLog
-from floe.status.commits import commits_of, rows_of
-from floe.status.model import TableStatus
+from floe.model.offsets import OffsetRange, PartitionLog
+from floe.status.connector_status import CommitStatus, TableStatus
+from floe.tables.history import GROUP, SLICE, branch_history
 from floe.tables.open_dead_letters import scan_open_dead_letters
-from floe.tables.routes import Routes
-from floe.tables.table_ledger import branch_ledger, origin_of
+from floe.tables.table_state import Routes, branch_ledger, origin_of
 
 MAX_CHARACTERS = 500
 """Of a problem."""
@@ -37,7 +43,7 @@ class TableReader(NamedTuple):
     commits: int
 
     @classmethod
-    def of(cls, connector: Connector, commits: int) -> "TableReader":
+    def of(cls, connector: Connector, commits: int) -> TableReader:
         """Open the connector's catalog. Raises CatalogMisconfigured, CatalogUnreachable."""
         return cls(connector, Tables.of(connector), Routes(connector), commits)
 
@@ -148,3 +154,77 @@ def problem_of(error: Exception) -> str:
     """Return an error as one bounded line without secrets."""
     said = str(error) if isinstance(error, FloeError) else f"{type(error).__name__}: {error}"
     return clip(" ".join(said.split()), MAX_CHARACTERS)
+
+
+# The connector's commits, read back from the summaries of a branch's snapshots.
+
+
+MAX_WALKED = 1_000
+"""Snapshots of a branch that are looked at for the connector's own: others may commit more often."""
+
+_DIGITS = 19
+"""Of a count at most."""
+
+
+def commits_of(metadata: TableMetadata, branch: str, group_id: str, limit: int) -> tuple[CommitStatus, ...]:
+    """Return the newest commits of a group on a branch, the newest first, ``limit`` at most."""
+    return tuple(islice(_commits(metadata, branch, group_id), limit))
+
+
+def rows_of(metadata: TableMetadata, branch: str) -> int | None:
+    """Return how many rows a branch has, by the summary of its head; 0 without a snapshot.
+
+    None where the summary does not say, or where equality deletes remove rows that no summary counts.
+    """
+    ref = metadata.refs.get(branch)
+    if ref is None:
+        return 0 if not metadata.snapshots else None
+    head = metadata.snapshot_by_id(ref.snapshot_id)
+    summary = head.summary.additional_properties if head is not None and head.summary is not None else {}
+    total, by_position, by_equality = (
+        summary.get(f"total-{what}") for what in ("records", "position-deletes", "equality-deletes")
+    )
+    if not total or not total.isdecimal() or len(total) > _DIGITS or _count(by_equality):
+        return None
+    return max(0, _count(total) - _count(by_position))
+
+
+def _commits(metadata: TableMetadata, branch: str, group_id: str) -> Iterator[CommitStatus]:
+    for snapshot in islice(branch_history(metadata, branch), MAX_WALKED):
+        summary = snapshot.summary.additional_properties if snapshot.summary is not None else {}
+        if summary.get(GROUP) == group_id:
+            yield _commit(snapshot, summary)
+
+
+def _commit(snapshot: Snapshot, summary: Mapping[str, str]) -> CommitStatus:
+    return CommitStatus(
+        snapshot_id=snapshot.snapshot_id,
+        at=datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC),
+        kind=str(summary.get("floe.kind", "")),
+        slice_id=str(summary.get(SLICE, "")),
+        rows=_count(summary.get("added-records")),
+        files=_count(summary.get("added-data-files")),
+        counts=_counts(summary.get("floe.books")),
+        valid_through=_moment(summary.get("kafka.connect.valid-through-ts")),
+    )
+
+
+def _count(text: object) -> int:
+    return int(text) if isinstance(text, str) and text.isdecimal() and len(text) <= _DIGITS else 0
+
+
+def _counts(text: str | None) -> dict[str, int]:
+    """Return the table's record counts; none where a digest replaces them, or another program wrote them."""
+    try:
+        counts: Any = json.loads(text or "{}").get("table", {})
+        return {str(name): int(count) for name, count in counts.items()}
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        return {}
+
+
+def _moment(text: str | None) -> datetime | None:
+    try:
+        moment = None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment is not None and moment.tzinfo is not None else None

@@ -17,12 +17,11 @@ from floe.model.exceptions import PlanRefused
 from floe.model.holding import LogId
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
+from floe.model.offsets import PartitionLog
 from floe.model.positions import LeaderEpoch, PartitionBacklog, Position, PositionMetadata
-from floe.model.ranges import PartitionLog
 from floe.tables.exceptions import REFUSALS
-from floe.tables.routes import Routes
 from floe.tables.snapshot_summary import last_of_sink, topic_in_use
-from floe.tables.table_ledger import origin_of
+from floe.tables.table_state import Routes, origin_of
 
 log = logging.getLogger(__name__)
 

@@ -10,22 +10,34 @@ become the head of a branch again. A link records which snapshot is an ancestor 
 changes metadata only: files that no snapshot needs any more are left to maintenance.
 """
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
+from pyiceberg.table import Table, TableProperties
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.table.update import (
+    AddSnapshotUpdate,
+    AssertRefSnapshotId,
+    RemoveSnapshotRefUpdate,
+    RemoveSnapshotsUpdate,
+    TableRequirement,
+    TableUpdate,
+)
 
 from floe.catalogs.clock import age_of
+from floe.config.libraries.table_property_names import IN_EXPIRY
+from floe.config.sections.table_properties import whole_number
 from floe.model.exceptions import LedgerUnreadable
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import MAX_VALUE_LENGTH, ledger_names, read_properties
 from floe.tables.history import GROUP, LINKS, SnapshotGraph, is_before, write_links
-from floe.tables.retention import Retention
 
 log = logging.getLogger(__name__)
 
@@ -185,3 +197,128 @@ def _rollback_paths(
 @cache
 def _warn(table: str, why: str) -> None:
     log.warning("table %s: no snapshot expires: %s", table, why)
+
+
+# How long a table's properties keep its snapshots: Iceberg's ``history.expire.*``, and a count of floe's own.
+
+
+MAX_AGE, MIN_SNAPSHOTS = TableProperties.MAX_SNAPSHOT_AGE_MS, TableProperties.MIN_SNAPSHOTS_TO_KEEP
+MAX_REF_AGE = "history.expire.max-ref-age-ms"
+MAX_SNAPSHOTS = "floe.expire.max-snapshots"
+"""Most snapshots of a branch, 0 for any number: commits a few seconds apart never grow old."""
+GC_ENABLED = "gc.enabled"
+
+
+@dataclass(frozen=True)
+class Retention:
+    """How long snapshots and refs are kept, where a ref has no setting of its own; ages in ms, None for ever."""
+
+    max_age: int | None
+    min_snapshots: int
+    max_snapshots: int | None
+    max_ref_age: int | None
+
+    @classmethod
+    def of(cls, table: str, properties: Mapping[str, str]) -> Retention | None:
+        """Read a table's properties; None when nothing of it may expire.
+
+        That is so when it has no such property, when it turned the removal of files off (as for Iceberg's Java library), or
+        when a value cannot be understood, which is logged once.
+        """
+        if not {MAX_AGE, MIN_SNAPSHOTS, MAX_SNAPSHOTS} & properties.keys():
+            return None
+        if properties.get(GC_ENABLED, "true").strip().lower() != "true":
+            return None
+        values: dict[str, int | None] = {}
+        for name, lowest in IN_EXPIRY.items():
+            text = properties.get(name)
+            values[name] = None if text is None else whole_number(text, lowest)
+            if text is not None and values[name] is None:
+                _warn_of_value(table, name, text, lowest)
+                return None
+        has_history = MAX_AGE in properties or MIN_SNAPSHOTS in properties
+        default_age = TableProperties.MAX_SNAPSHOT_AGE_MS_DEFAULT if has_history else None
+        return cls(
+            max_age=default_age if values[MAX_AGE] is None else values[MAX_AGE],
+            min_snapshots=values[MIN_SNAPSHOTS] or TableProperties.MIN_SNAPSHOTS_TO_KEEP_DEFAULT,
+            max_snapshots=values[MAX_SNAPSHOTS] or None,
+            max_ref_age=values[MAX_REF_AGE],
+        )
+
+    def on(self, ref: SnapshotRef | None) -> Retention:
+        """Return what counts on a branch: its own settings take precedence over the table's, and over the count."""
+        if ref is None:
+            return self
+        return Retention(
+            max_age=self.max_age if ref.max_snapshot_age_ms is None else ref.max_snapshot_age_ms,
+            min_snapshots=self.min_snapshots if ref.min_snapshots_to_keep is None else ref.min_snapshots_to_keep,
+            max_snapshots=self.max_snapshots if ref.max_snapshot_age_ms is None else None,
+            max_ref_age=self.max_ref_age if ref.max_ref_age_ms is None else ref.max_ref_age_ms,
+        )
+
+    def keeps(self, kept: int, age: int) -> bool:
+        """Return whether a branch that keeps ``kept`` newer snapshots also keeps another one, of this age."""
+        if kept < self.min_snapshots:
+            return True
+        is_young = self.max_age is None or age <= self.max_age
+        return is_young and (self.max_snapshots is None or kept < self.max_snapshots)
+
+
+@cache
+def _warn_of_value(table: str, name: str, text: str, lowest: int | None) -> None:
+    log.warning(
+        "table %s: no snapshot expires, as its property %r is %r and not a whole number from %s on: correct it",
+        table,
+        name,
+        text,
+        lowest,
+    )
+
+
+# Expiry as part of a catalog commit.
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What an expiry adds to a commit; ``properties`` are set, ``removals`` are properties that go."""
+
+    updates: Sequence[TableUpdate] = ()
+    requirements: Sequence[TableRequirement] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    removals: Sequence[str] = ()
+
+
+def expiring(table: Table, branch: str, updates: Iterable[TableUpdate], ledger_name: str, ledger: Ledger) -> Changes:
+    """Return what a commit of a snapshot to ``branch`` is to take out of a table."""
+    added = next(update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate))
+    expired = Expiry(".".join(table.name()), table.metadata, branch, added, ledger_name, ledger).due()
+    return taking_out(table, expired, branch)
+
+
+def taking_out(table: Table, expired: Expired, moving: str | None = None) -> Changes:
+    """Return what takes out the expired. Any other ref that moved meanwhile is a conflict.
+
+    ``moving``: the branch that the commit requires to be where it is anyway.
+    """
+    if not expired:
+        return Changes()
+    metadata, name = table.metadata, ".".join(table.name())
+    log.info("table %s: %s snapshots expire", name, len(expired.snapshots))
+    if expired.refs:
+        log.warning("table %s: branches and tags are dropped: %s", name, ", ".join(expired.refs))
+    is_stale = bool(expired.snapshots) and LINKS in metadata.properties and not expired.links
+    return Changes(
+        # one id each: REST servers of Iceberg before 1.10 take no more (apache/iceberg#12670)
+        updates=(
+            *(RemoveSnapshotRefUpdate.model_validate({"ref-name": ref}) for ref in expired.refs),
+            *(RemoveSnapshotsUpdate.model_validate({"snapshot-ids": [one]}) for one in expired.snapshots),
+        ),
+        # a ref that another process sets to one of them meanwhile would be removed with it
+        requirements=tuple(
+            AssertRefSnapshotId.model_validate({"ref": ref, "snapshot-id": at.snapshot_id})
+            for ref, at in metadata.refs.items()
+            if ref != moving
+        ),
+        properties={LINKS: expired.links} if expired.links else {},
+        removals=[LINKS] if is_stale else [],
+    )

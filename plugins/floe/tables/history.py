@@ -11,7 +11,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
 from floe.catalogs.metadata_files import read_metadata
-from floe.catalogs.providers.registry import provider_of
+from floe.catalogs.providers.catalog_providers import provider_of
 from floe.config.secrets.mask import clip
 from floe.model.ledger import Anchor, Ledger
 from floe.tables.exceptions import TableRefused

@@ -16,14 +16,12 @@ from floe.config import Connector
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 from floe.tables.change import Change, append_files
 from floe.tables.exceptions import REFUSALS, TableRefused, TableReplaced
 from floe.tables.open_dead_letters import scan_open_dead_letters
-from floe.tables.routes import Routes
 from floe.tables.snapshot_commit import Committed, LedgerUpdate, commit_change
-from floe.tables.table_ledger import branch_ledger
-from floe.tables.table_state import SINCE_PLANNED, SchemaChanges, Since, TableState, Uuids
+from floe.tables.table_state import SINCE_PLANNED, Routes, SchemaChanges, Since, TableState, Uuids, branch_ledger
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from pyiceberg.table.update import (
 )
 
 from floe.catalogs.clock import dated
-from floe.catalogs.first_snapshot import with_first_snapshot
+from floe.catalogs.commit_check import with_first_snapshot
 from floe.manifests.manifest import ManifestWriter, existing
 from floe.manifests.manifest_list import manifests_of, write_manifest_list
 from floe.manifests.merging import Merging

@@ -9,8 +9,7 @@ from pyiceberg.table.refs import MAIN_BRANCH
 
 from floe.model.dead_letters import DeadLetterKind, DeadLetterOffsets, Entry
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import Intervals, OffsetRange
 
 _COLUMNS = ("partition", "offset", "table", "kind", "connector")
 _PLACE = pa.schema(

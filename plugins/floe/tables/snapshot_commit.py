@@ -5,24 +5,31 @@ delete the manifests of a snapshot that was committed. Updates and requirements 
 that was written is ever deleted here.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.update import RemovePropertiesUpdate, SetPropertiesUpdate, TableUpdate
+from pyiceberg.table.update import (
+    AssertTableUUID,
+    RemovePropertiesUpdate,
+    SetPropertiesUpdate,
+    TableRequirement,
+    TableUpdate,
+)
 
-from floe.catalogs.commit_check import SentCommit
-from floe.catalogs.providers.registry import provider_of
+from floe.catalogs.commit_check import SentCommit, check_answer, check_stored, is_proven
+from floe.catalogs.providers.catalog_providers import provider_of
 from floe.config.secrets.mask import clip
 from floe.exceptions import FloeError
 from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import stale_properties, write_properties
-from floe.tables.catalog_commit import send
 from floe.tables.change import Change, SpecFile, append_files
 from floe.tables.exceptions import TableRefused
-from floe.tables.expiry_updates import Changes, expiring, taking_out
+from floe.tables.expiry import Changes, expiring, taking_out
 from floe.tables.new_snapshot import NewSnapshot, PreparedUpdates
 
 COMES_AGAIN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, NotImplementedError)
@@ -136,3 +143,25 @@ def _prepared(table: Table) -> Iterator[None]:
             "the snapshot before"
         )
         raise TableRefused(msg, code="FLOE-412") from error
+
+
+# How a table's snapshots and ledger are changed: sent once, for the table as it was loaded, and compared with the
+# answer.
+
+
+def send(
+    table: Table, requirements: Sequence[TableRequirement], updates: Sequence[TableUpdate], sent: SentCommit
+) -> TableMetadata:
+    """Send updates in one catalog commit and return the table's metadata after it.
+
+    Raises CommitFailedException after a conflict, CommitAltered if the catalog does not keep what was ``sent``, and
+    whatever leaves the outcome unknown.
+    """
+    provider = provider_of(table)
+    is_same = AssertTableUUID(uuid=table.metadata.table_uuid)
+    answer = provider.commit(table, (is_same, *requirements), tuple(updates)).metadata
+    check_answer(table, sent, answer)
+    if provider.is_committed_by_server and not is_proven(table.metadata, sent.properties):
+        check_stored(table, sent)
+    provider.tidy(table, answer)
+    return answer

@@ -18,10 +18,9 @@ from floe.control.table_work import TableWork
 from floe.control.wire.events import TopicPartitionOffset
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, ranges_of
+from floe.model.offsets import Intervals, OffsetRange, ranges_to_json
 from floe.model.plan import Plan
-from floe.model.ranges import OffsetRange, ranges_to_json
 from floe.model.route_hash import MAIN_BRANCH
 from floe.tables.exceptions import TableRefused
 from floe.tables.history import (

@@ -11,20 +11,18 @@ from pyiceberg.table import Table
 import floe
 from floe.config import Connector
 from floe.kafka.admin import Cluster
-from floe.kafka.group_offsets import commit_transactional_id
 from floe.kafka.settings import KafkaSettings
-from floe.kafka.transactions import TransactionalProducer
+from floe.kafka.transactions import TransactionalProducer, commit_transactional_id
 from floe.model.ledger import Ledger
+from floe.model.offsets import PartitionLog, TopicPartition
 from floe.model.plan import Plan
 from floe.model.positions import Position, check_owner
-from floe.model.ranges import PartitionLog, TopicPartition
-from floe.recovery.ledger_amendment import update_ledger
+from floe.recovery.apply_decisions import update_ledger
 from floe.tables.connector_ledgers import Ledgers
 from floe.tables.history import GROUP
 from floe.tables.lake import Lake
-from floe.tables.routes import Routes
 from floe.tables.snapshot_summary import committed_offsets, offsets_property, raised
-from floe.tables.table_ledger import branch_ledger
+from floe.tables.table_state import Routes, branch_ledger
 from floe.takeover.exceptions import HandBackRefused
 from floe.takeover.sink_state import Control, all_positions, check_sink_is_stopped, coordinator_group, is_floes
 

@@ -26,11 +26,18 @@ from floe.tables.history import GROUP, NEW_OFFSETS
 from floe.tables.lake import Lake
 from floe.tables.retry import retry
 from floe.tables.snapshot_summary import Offsets, committed_offsets, offsets_property, raised
-from floe.tables.table_ledger import branch_ledger
-from floe.tables.table_state import Since
+from floe.tables.table_state import Since, branch_ledger
 from floe.takeover.exceptions import TakeoverRefused
-from floe.takeover.footers import check_footers, without_metrics
-from floe.takeover.pending_files import LEAVE_OUT, START_IT, PendingFile, Written, files_of, uncommitted
+from floe.takeover.pending_files import (
+    LEAVE_OUT,
+    START_IT,
+    PendingFile,
+    Written,
+    check_footers,
+    files_of,
+    uncommitted,
+    without_metrics,
+)
 
 log = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ from floe.kafka.admin import Cluster
 from floe.kafka.exceptions import TopicMissing
 from floe.kafka.settings import TRANSACTION_TIMEOUT, KafkaSettings
 from floe.model.holding import LogId
+from floe.model.offsets import PartitionLog, TopicPartition
 from floe.model.positions import Position, PositionMetadata, owner_of
-from floe.model.ranges import PartitionLog, TopicPartition
-from floe.tables.routes import Routes
 from floe.tables.snapshot_summary import Offsets
+from floe.tables.table_state import Routes
 from floe.takeover.exceptions import TakeoverBlocked, TakeoverRefused
 
 Positions = Mapping[TopicPartition, Position]

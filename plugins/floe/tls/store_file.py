@@ -34,3 +34,10 @@ class StoreFile:
     def key_password_option(self) -> str:
         """The option of the password of the private key in it."""
         return f"{self.option.removesuffix(f'keystore.{_LOCATION}')}key.password"
+
+
+# Errors of stores.
+
+
+class StoreUnusable(ValueError):
+    """A key or trust store cannot be used. The message names the option, the path and what to do, and no password."""

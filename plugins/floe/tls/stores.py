@@ -9,12 +9,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from floe.tls.entries import Damaged, Entries, WrongPassword
-from floe.tls.exceptions import StoreUnusable
-from floe.tls.jks import MAGIC, read_jks
-from floe.tls.pem import has_pem, read_pem
-from floe.tls.pkcs12 import FIRST_BYTE, read_pkcs12
-from floe.tls.store_file import CONVERT, TYPES, StoreFile
+from floe.tls.key_store import (
+    FIRST_BYTE,
+    MAGIC,
+    Damaged,
+    Entries,
+    WrongPassword,
+    has_pem,
+    read_jks,
+    read_pem,
+    read_pkcs12,
+)
+from floe.tls.store_file import CONVERT, TYPES, StoreFile, StoreUnusable
 
 MAX_BYTES: Final = 16 << 20
 _OTHER_TYPES: Final = {b"\xce\xce\xce\xce": "JCEKS"}

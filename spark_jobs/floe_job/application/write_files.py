@@ -59,8 +59,7 @@ def _write(spark: Any, request: JobRequest, slice_: Slice) -> str:
     """Write one slice within its time limit; return its id."""
     # not at the top: in a submitted job, the driver imports them while Spark starts
     from floe_job.driver.slice_job import SliceJob, write_slice
-    from floe_job.runtime.progress_log import ProgressLog
-    from floe_job.runtime.spark_jobs import SparkJobs
+    from floe_job.runtime.spark_jobs import ProgressLog, SparkJobs
     from floe_job.runtime.time_limit import TimeLimit
 
     jobs = SparkJobs(spark)

@@ -1,17 +1,50 @@
 """What one Spark task returns to the driver."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Protocol, Self
+from uuid import UUID
 
 from floe.config.secrets.mask import hide
-from floe.control.spec_files import SpecFiles
+from floe.control.data_files import SpecFiles
 from floe.exceptions import FloeError, Terminal
 from floe.model.accounting import RangeCounts, TableCounts
 from floe_job.contract.dead_letter import DeadLetter
-from floe_job.contract.schema_lookups import SchemaLookups
-from floe_job.contract.target import TableResult
-from floe_job.source.range_part import RangePart
+from floe_job.contract.task import TableResult
+from floe_job.source.record_batch import RangePart
+
+# Which ids of schemas the records of a task had: found in the registry, or not.
+
+
+MAX_NAMED: Final = 5
+_ID_BITS: Final = 63
+
+
+@dataclass(frozen=True)
+class SchemaLookups:
+    """Whether any id was found, and some of those that were not."""
+
+    found: bool = False
+    unknown: tuple[int, ...] = ()
+
+    @property
+    def are_all_unknown(self) -> bool:
+        """Whether records had ids, and none was found."""
+        return bool(self.unknown) and not self.found
+
+    @property
+    def names(self) -> list[str]:
+        """Those that were not found, for messages: ids, or GUIDs, which are larger than any id."""
+        return [str(UUID(int=one)) if one >> _ID_BITS else str(one) for one in self.unknown]
+
+    @classmethod
+    def of_all(cls, lookups: Iterable[Self]) -> Self:
+        """Put those of several tasks together."""
+        every = list(lookups)
+        unknown = dict.fromkeys(schema_id for one in every for schema_id in one.unknown)
+        return cls(any(one.found for one in every), tuple(sorted(unknown)[:MAX_NAMED]))
 
 
 @dataclass(frozen=True)
@@ -102,9 +135,63 @@ class TaskResult:
     unknown: tuple[str, ...] = ()
     failure: Failure | None = None
     bad: BadRecordCounts = field(default_factory=BadRecordCounts)
-    schemas: SchemaLookups = SchemaLookups()  # noqa: RUF009 - immutable
-    key_schemas: SchemaLookups = SchemaLookups()  # noqa: RUF009 - immutable
+    schemas: SchemaLookups = SchemaLookups()
+    key_schemas: SchemaLookups = SchemaLookups()
 
     @property
     def is_complete(self) -> bool:
         return not self.bad and not self.unknown and not any(table.needs for table in self.tables.values())
+
+
+# How much the tasks have read that have ended, for the log of a long write.
+
+
+class WorkDone(NamedTuple):
+    """What some ``tasks`` have read, in records and in bytes of their keys and values."""
+
+    tasks: int = 0
+    records: int = 0
+    size: int = 0
+
+    @classmethod
+    def of(cls, result: TaskResult) -> Self:
+        """Return what one task has read. A task that failed has read nothing."""
+        parts = result.range_parts
+        records = sum(part.counts.total - part.counts.invisible for part in parts)
+        return cls(1, records, sum(part.size for part in parts))
+
+    def plus(self, other: WorkDone) -> WorkDone:
+        """Return both together."""
+        return WorkDone(*(one + more for one, more in zip(self, other, strict=True)))
+
+
+class Meter(Protocol):
+    """What sums up the work of tasks: an accumulator of Spark's is one, too."""
+
+    value: WorkDone
+
+    def add(self, term: WorkDone) -> None:
+        """Add the work of a task."""
+
+
+class Sum:
+    """A meter of this process."""
+
+    def __init__(self) -> None:
+        self.value = WorkDone()
+
+    def add(self, term: WorkDone) -> None:
+        """Add the work of a task."""
+        self.value = self.value.plus(term)
+
+
+class Addition:
+    """How an accumulator of Spark's adds up work: the methods of PySpark's ``AccumulatorParam``, without an import of it."""
+
+    def zero(self, _: WorkDone) -> WorkDone:
+        """Return no work."""
+        return WorkDone()
+
+    def addInPlace(self, one: WorkDone, more: WorkDone) -> WorkDone:
+        """Return both together."""
+        return one.plus(more)

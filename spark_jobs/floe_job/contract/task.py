@@ -1,18 +1,28 @@
 """What the driver passes to a task: what to read, for which tables, by which rules."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from pyiceberg.io import FileIO
+from pyiceberg.table.metadata import TableMetadata
 
 from floe.config.converters.base import PLAIN_JSON, ConverterSpec
 from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
 from floe.config.sections.transforms import TransformSpec
+from floe.control.data_files import SpecFiles
 from floe.kafka.reader_limits import ReaderLimits
+from floe.model.accounting import TableCounts
 from floe.model.dead_letters import DeadLetterOffsets
-from floe_job.contract.target import TableTarget
-from floe_job.source.range_part import RangePart
+from floe.model.offsets import Intervals, OffsetRange
+from floe_job.contract.dead_letter import DeadLetterOutcomes
+from floe_job.schema.evolution import SchemaChanges
+from floe_job.schema.proposal import ColumnRules
+from floe_job.source.record_batch import RangePart
 
 
 @dataclass(frozen=True)
@@ -83,3 +93,42 @@ class Task:
         if self.routes.key_converter is not None:
             yield self.routes.key_converter.options
         yield from (target.io.properties for target in self.targets if target.io is not None)
+
+
+# What a task receives about a table, and what it returns about it.
+
+
+@dataclass(frozen=True)
+class TableTarget:
+    """A table as a worker sees it; ``metadata`` and ``io`` are None while it does not exist.
+
+    ``properties``: the table's own, overridden by the connector's write-props. ``held``: per range, the offsets that the
+    table already contains; ranges of which it contains none are left out. ``backlog``: ranges it takes nothing of now.
+    ``refusal``: why it takes none of the others, whose records are dead letters. ``dead_letters``: per range, offsets of
+    records with dead letters, which may become its rows.
+    """
+
+    name: str
+    metadata: TableMetadata | None = None
+    io: FileIO | None = field(default=None, repr=False)
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    held: Mapping[OffsetRange, Intervals] = field(default_factory=dict)
+    backlog: frozenset[OffsetRange] = frozenset()
+    rules: ColumnRules = field(default_factory=ColumnRules)
+    transforms: tuple[TransformSpec, ...] = ()
+    dead_letters: Mapping[OffsetRange, Intervals] = field(default_factory=dict)
+    refusal: str | None = None
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """What one task found and wrote for one table. With ``needs`` it wrote nothing and has to run again.
+
+    ``fast``: records that took the columnar path. ``outcomes``: of the records with dead letters.
+    """
+
+    counts: TableCounts = field(default_factory=TableCounts)
+    files: SpecFiles | None = None
+    needs: SchemaChanges | None = None
+    fast: int = 0
+    outcomes: DeadLetterOutcomes = field(default_factory=DeadLetterOutcomes)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Self
 
-from floe_job.contract.schema_lookups import MAX_NAMED, SchemaLookups
+from floe_job.contract.result import MAX_NAMED, SchemaLookups
 from floe_job.convert.guids import GuidNumbers
 
 if TYPE_CHECKING:
-    from floe.config.registry.settings import RegistrySettings
-    from floe.registry.client import Registries
-    from floe.registry.schema import RegisteredSchema
+    from floe.config.schema_registry.settings import RegistrySettings
+    from floe.schema_registry.client import Registries
+    from floe.schema_registry.schema import RegisteredSchema
     from floe_job.convert.typed.schema_source import SchemaSource
 
 
@@ -27,7 +27,10 @@ class LookupRecorder:
 
     def watched(self, source: SchemaSource) -> SchemaSource:
         """Return a source that notes what it is asked for."""
-        from floe.registry.exceptions import UnknownSchema, UnusableSchema  # not above: few tasks have a registry
+        from floe.schema_registry.exceptions import (
+            UnknownSchema,
+            UnusableSchema,  # not above: few tasks have a registry
+        )
 
         def schema_of(schema_id: int) -> RegisteredSchema:
             try:
@@ -72,6 +75,6 @@ class ConverterContext:
 @cache
 def _registries() -> Registries:
     """Return those of this process. The process that workers are forked from never asks for them."""
-    from floe.registry.client import Registries
+    from floe.schema_registry.client import Registries
 
     return Registries(os.environ)

@@ -10,7 +10,7 @@ from floe.config.converters.kinds import PROTOBUF
 from floe_job.source.record_batch import Records
 
 if TYPE_CHECKING:
-    from floe.config.registry.settings import RegistrySettings
+    from floe.config.schema_registry.settings import RegistrySettings
     from floe_job.convert.context import ConverterContext
     from floe_job.convert.typed.schema_source import SchemaSource
 
@@ -23,8 +23,7 @@ def framing_of(spec: ConverterSpec, context: ConverterContext) -> Framed:
         return lambda records: records
     # not above: few tasks have a registry
     from floe.config.converters.with_registry import registry_of
-    from floe_job.convert.header_guids import HeaderGuids
-    from floe_job.convert.header_ids import HeaderIds
+    from floe_job.convert.header_ids import HeaderGuids, HeaderIds
 
     settings = registry_of(spec)
     if not settings.ids.in_headers:
@@ -39,7 +38,6 @@ def source_of(settings: RegistrySettings, context: ConverterContext) -> SchemaSo
     """Return the source of the ids that records have after ``framing_of``."""
     if not settings.ids.in_headers:
         return context.schemas(settings)
-    from floe_job.convert.header_guids import source_of_guids
-    from floe_job.convert.header_ids import source_of_both_kinds
+    from floe_job.convert.header_ids import source_of_both_kinds, source_of_guids
 
     return (source_of_guids if settings.api == "confluent" else source_of_both_kinds)(settings, context)

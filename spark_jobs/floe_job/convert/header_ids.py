@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from floe.config.registry.settings import IdKind, RegistrySettings
-from floe.registry.exceptions import UnusableSchema
-from floe.registry.schema import RegisteredSchema
+from floe.config.converters.base import ConverterSpec
+from floe.config.converters.with_registry import registry_of
+from floe.config.schema_registry.settings import IdKind, RegistrySettings
+from floe.schema_registry.exceptions import UnusableSchema
+from floe.schema_registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
-from floe_job.convert.typed.frames import MAGIC
+from floe_job.convert.guids import FIRST, MAX_GUIDS, GuidNumbers
+from floe_job.convert.header_framing import source_of
+from floe_job.convert.typed.frames import MAGIC, Framing
 from floe_job.convert.typed.schema_source import SchemaSource
 from floe_job.source.messages import HeaderKinds, LastHeaders
 from floe_job.source.native.memory import Words
 from floe_job.source.record_batch import Records
-from floe_job.source.value_columns import column_of, values_of
+from floe_job.source.values import column_of, values_of
 
 OTHER_KIND: Final = {4: 10**9, 8: 10**18}
 """Added to ids of the kind that is not configured, by the bytes of an id. No registry has as many schemas."""
 
-_ID_BYTES: Final = 8
+_HEADER_ID_BYTES: Final = 8
 _NO_ID, _WRONG_SIZE, _TOO_LARGE, _NO_BINARY = -2, -3, -4, -5
-_REFUSED: Final = {
+_REFUSED_IDS: Final = {
     _NO_ID: "its headers name a schema by its hash, or by group, artifact and version: floe reads globalId and contentId",
-    _WRONG_SIZE: f"the header with the id of its schema does not have {_ID_BYTES} bytes",
+    _WRONG_SIZE: f"the header with the id of its schema does not have {_HEADER_ID_BYTES} bytes",
     _TOO_LARGE: "no schema can have the id in its header",
     _NO_BINARY: "by a header its encoding is not Avro's binary one",
 }
@@ -111,7 +115,7 @@ class HeaderIds:
         if encoding not in (None, b"BINARY"):
             return _NO_BINARY
         nbytes, added = raw
-        if len(nbytes) != _ID_BYTES:
+        if len(nbytes) != _HEADER_ID_BYTES:
             return _WRONG_SIZE
         schema_id = int.from_bytes(nbytes, "big", signed=True)
         return schema_id + added if 0 <= schema_id < OTHER_KIND[self._nbytes] else _TOO_LARGE
@@ -143,8 +147,97 @@ def source_of_both_kinds(settings: RegistrySettings, context: ConverterContext) 
     of_other = context.schemas(replace(settings, ids=replace(settings.ids, kind=other)))
 
     def schema_of(schema_id: int) -> RegisteredSchema:
-        if schema_id in _REFUSED:
-            raise UnusableSchema(_REFUSED[schema_id], schema_id)
+        if schema_id in _REFUSED_IDS:
+            raise UnusableSchema(_REFUSED_IDS[schema_id], schema_id)
         return of_other(schema_id - added) if schema_id >= added else own(schema_id)
 
     return schema_of
+
+
+# GUIDs of schemas that Confluent's serializers put into headers: moved to where ids are otherwise, before the value.
+#
+# A header has a byte 1 and the 16 bytes of the GUID, or a byte 0 and an id of 4 bytes; with Protobuf the indexes of
+# the message follow, as they do before values. Of several headers of the name the last one counts.
+
+
+HEADERS: Final = {"key": "__key_schema_id", "value": "__value_schema_id"}
+
+_GUID, _GUID_BYTES, _ID_BYTES = 1, 16, 4
+_FIRST_MESSAGE: Final = b"\x00"
+"""The indexes of the first message: those of a record that is refused are read before its id is looked up."""
+
+_MALFORMED, _TOO_MANY = -2, -3
+_REFUSED_GUIDS: Final = {
+    _MALFORMED: "the header with its schema has neither a byte 1 and a GUID of 16 bytes, nor a byte 0 and an id of 4 bytes",
+    _TOO_MANY: f"its header names a schema by GUID, and records before it have named {MAX_GUIDS} others in one task",
+}
+"""Why a record is rejected, by what is put before its value for an id."""
+
+
+class HeaderGuids:
+    """Reads the headers of one role. They are looked at first, as in Java: a value alone may look like one with an id."""
+
+    def __init__(self, role: str, guids: GuidNumbers, *, has_messages: bool = False) -> None:
+        """``has_messages``: what follows the GUID says which message of its schema a record is."""
+        self._name = HEADERS["key" if role == "key" else "value"]
+        self._guids = guids
+        self._has_messages = has_messages
+
+    def framed(self, records: Records) -> Records:
+        """Return the records with ids before the values of those that have the header; others are as they are."""
+        headers = records.messages.last_headers((self._name,))
+        frames = [self._frame(last) for last in headers.kinds]
+        return with_frames(records, column_of(records.values), frames, headers.of) if any(frames) else records
+
+    def _frame(self, last: LastHeaders | None) -> bytes:
+        header = last[0] if last is not None else None
+        if header is None:
+            return b""
+        number, indexes = self._number(header)
+        frame = bytes([MAGIC]) + number.to_bytes(_ID_BYTES, "big", signed=True)
+        return frame + indexes if self._has_messages else frame
+
+    def _number(self, header: bytes) -> tuple[int, bytes]:
+        """Return what goes before the value for an id, and the rest of the header."""
+        size = 1 + (_GUID_BYTES if header[:1] == bytes([_GUID]) else _ID_BYTES)
+        named, indexes = header[1:size], header[size:]
+        is_known = header[:1] in (bytes([_GUID]), bytes([MAGIC]))
+        if not is_known or len(header) < size + self._has_messages:
+            return _MALFORMED, _FIRST_MESSAGE
+        if size == 1 + _GUID_BYTES:
+            found = self._guids.number_of(named)
+            return (_TOO_MANY, _FIRST_MESSAGE) if found is None else (found, indexes)
+        schema_id = int.from_bytes(named, "big")
+        return (schema_id, indexes) if schema_id < FIRST else (_MALFORMED, _FIRST_MESSAGE)
+
+
+def source_of_guids(settings: RegistrySettings, context: ConverterContext) -> SchemaSource:
+    """Return a source of the ids that ``HeaderGuids`` makes: of ids and of GUIDs, and of what it refuses."""
+    by_id = context.schemas(settings)
+    by_guid = context.schemas(replace(settings, ids=replace(settings.ids, kind="guid")))
+
+    def schema_of(schema_id: int) -> RegisteredSchema:
+        if schema_id in _REFUSED_GUIDS:
+            raise UnusableSchema(_REFUSED_GUIDS[schema_id], schema_id)
+        guid = context.guids.guid_of(schema_id)
+        return by_id(schema_id) if guid is None else by_guid(guid.int)
+
+    return schema_of
+
+
+# Records that name a schema of a registry: what decoders of every format have in common.
+
+
+@dataclass(frozen=True)
+class RegistryRecords:
+    """How records name their schemas, and where these come from. ``stage``: of the records that are rejected."""
+
+    framing: Framing
+    schema_of: SchemaSource
+    stage: str
+
+    @classmethod
+    def of(cls, spec: ConverterSpec, context: ConverterContext) -> Self:
+        """Open the registry of a converter. Raises ConfigError and RegistryMisconfigured."""
+        settings = registry_of(spec)
+        return cls(Framing(settings.ids.nbytes), source_of(settings, context), f"{spec.role}_converter")

@@ -9,13 +9,12 @@ import pyarrow as pa
 from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping
 
-from floe_job.contract.rejected_record import Rejected
-from floe_job.convert.base import Decoded, FieldConverter, Parsed, TableConverter
+from floe_job.contract.dead_letter import Rejected
+from floe_job.convert.base import Decoded, FieldConverter, Parsed, TableConverter, TableField, schema_of
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.convert.table_field import TableField, schema_of
 from floe_job.exceptions import InvalidRecord, Malformed
 from floe_job.schema.evolution import SchemaChanges
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 
 Parse = Callable[[bytes], dict[str, Any]]

@@ -9,7 +9,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 
 from floe.model.dead_letters import DeadLetterKind
-from floe.slices.dead_letter_schema import check_suitable
+from floe.tables.dead_letter_schema import check_suitable
 from floe_job.contract.dead_letter import DeadLetter
 
 _EARLIEST, _LATEST = -62_135_596_800_000, 253_402_300_799_999

@@ -9,8 +9,7 @@ from floe.kafka.access import login_of
 from floe.kafka.client_log import ClientLog
 from floe.kafka.tokens import with_tokens
 from floe_job.contract.dead_letter import DeadLetter
-from floe_job.exceptions import DeadLetterRefused, DeadLetterUndelivered, JobError, SliceRefused
-from floe_job.stages import connect_stage
+from floe_job.exceptions import DeadLetterRefused, DeadLetterUndelivered, JobError, SliceRefused, connect_stage
 
 Headers = list[tuple[str, bytes | None]]
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field, replace
 from floe.config import Connector
 from floe.kafka.settings import KafkaSettings
 from floe.model.dead_letters import DeadLetterOffsets
-from floe.model.plan import Plan, Slice
+from floe.model.plan import Plan, Slice, SliceKind
 from floe.model.plan_seal import PlanKey
-from floe.model.slice_kind import SliceKind
 from floe.model.slice_scope import SliceScope
 
 

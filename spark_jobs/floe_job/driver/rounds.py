@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 from floe.crash_points import CrashPoint, reach
 from floe.kafka.reader_limits import ReaderLimits
-from floe.registry.exceptions import UnknownSchemas
-from floe_job.contract.result import Failure, TaskResult
-from floe_job.contract.schema_lookups import SchemaLookups
+from floe.schema_registry.exceptions import UnknownSchemas
+from floe_job.contract.result import Failure, SchemaLookups, TaskResult
 from floe_job.contract.task import Task
 from floe_job.dead_letters.limits import bad_records
 from floe_job.driver.inputs import SliceInputs
@@ -16,7 +15,7 @@ from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_tables import SliceTables
 from floe_job.exceptions import SliceFailed, SliceRefused
 from floe_job.schema.evolution import SchemaChanges
-from floe_job.shuffle.distribution import writing_tasks
+from floe_job.shuffle.partition_sender import writing_tasks
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from floe.model.accounting import RangeCounts, TableCounts, balance_tables, check_range_counts
-from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
+from floe.model.offsets import OffsetRange, PartitionLog, TopicPartition
 from floe_job.contract.result import DeadLetterResult, RangePartResult, TaskResult
 from floe_job.dead_letters.limits import check_ratio
 from floe_job.driver.inputs import SliceInputs

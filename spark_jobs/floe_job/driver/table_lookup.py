@@ -1,5 +1,7 @@
 """Looks up the tables of a slice in the catalog: of the connector, of earlier runs, of records. Creates and changes them."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,14 +10,17 @@ from dataclasses import dataclass
 from pyiceberg.schema import Schema
 from pyiceberg.types import TimeType
 
+from floe.catalogs.exceptions import LoginRefused
+from floe.control.searches import announced_ranges
+from floe.control.topic_reader import control_ends
+from floe.kafka.admin import Cluster
 from floe.model.ledger import Ledger
-from floe.model.slice_kind import SliceKind
+from floe.model.offsets import OffsetRange
+from floe.model.plan import SliceKind
 from floe.tables.lake import PARALLELISM, Lake
 from floe.tables.table_state import TableState
 from floe_job.driver.job import SliceJob
-from floe_job.driver.refused_tables import refused_by_records
-from floe_job.driver.slice_table import SliceTable, raise_if_none_is_left
-from floe_job.driver.slice_tables import SliceTables, unknown_table_reason
+from floe_job.driver.slice_tables import SliceTable, SliceTables, raise_if_none_is_left, unknown_table_reason
 from floe_job.schema.evolution import SchemaChanges
 
 log = logging.getLogger(__name__)
@@ -163,3 +168,47 @@ def _warn_of_earlier_rows(job: SliceJob, table: str) -> None:
                 live.since,
             )
             return
+
+
+# Tables that records named and that refuse: whether their records may become dead letters.
+#
+# A record must not be a row and a dead letter. A run that died may have committed rows of the same offsets. A ledger
+# that can be read shows them. Where it cannot, the control topic does: nothing is committed that was not announced.
+
+
+def refused_by_records(job: SliceJob, tables: Iterable[SliceTable]) -> list[SliceTable]:
+    """Return the tables; of those that refuse, and that only records named, the records become dead letters.
+
+    One that may contain rows of the slice, which cannot be known, is behind. Raises LoginRefused: that is no table's error.
+    """
+    tables = list(tables)
+    unknown = [table.name for table in tables if _is_unknown(job, table)]
+    if not unknown:
+        return tables
+    plan = job.plan
+    ends = control_ends(Cluster.of_control(job.settings), plan.control_topic)
+    announced = announced_ranges(job.settings, plan.control_topic, ends, plan.group_id, unknown)
+    written = {name for name, ranges in announced.items() if _meet(ranges, job.slice.ranges)}
+    return [
+        table.without_rows(job) if table.name in unknown and table.name not in written else table for table in tables
+    ]
+
+
+def _is_unknown(job: SliceJob, table: SliceTable) -> bool:
+    """Return whether the records of a table could be dead letters, if it were known what the table contains."""
+    if table.problem is None or table.is_for_dead_letters or not job.gives_dead_letters_for(table.name):
+        return False
+    if isinstance(table.problem, LoginRefused):
+        raise table.problem
+    return True
+
+
+def _meet(announced: Iterable[OffsetRange], ranges: Iterable[OffsetRange]) -> bool:
+    """Return whether two sets of ranges have an offset in common."""
+    by_log = {(r.topic, r.topic_id, r.partition): r for r in ranges}
+    return any(
+        (r := by_log.get((other.topic, other.topic_id, other.partition))) is not None
+        and other.start < r.end
+        and r.start < other.end
+        for other in announced
+    )

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from floe.config.sections.routing import TOPIC, VALUE, Routing, topic_part
 from floe.config.sections.tables import TableSettings
+from floe_job.contract.dead_letter import Rejected
 from floe_job.contract.task import RouteRules
-from floe_job.routing.route_values import matcher
-from floe_job.routing.rules import Destination
-from floe_job.routing.table_names import MAX_CHARACTERS, Unusable, table_name
+from floe_job.convert.base import Converters, FieldConverter
+from floe_job.exceptions import ROUTE, VALUE_CONVERTER
+from floe_job.routing.key_texts import UNROUTABLE, ReadKeys
+from floe_job.source.record_batch import UNREADABLE, Records
 
 TOO_LONG = "\ud800"
 """Replaces all values of more than MAX_CHARACTERS: a producer may send a value of a megabyte. It is no text of UTF-8."""
@@ -88,3 +99,151 @@ class Destinations:
             return f"table {table!r} is one of more than {MAX_UNKNOWN} new ones"
         self.unknown[table] = None
         return None
+
+
+# Route values: the text of each record that determines its tables.
+
+
+Matches = Callable[[Sequence[str]], "np.ndarray[Any, np.dtype[np.bool_]]"]
+
+
+class RouteValues:
+    """Reads the route values of records: from a field, a header or the key."""
+
+    def __init__(self, routing: Routing, converters: Converters, read_keys: ReadKeys) -> None:
+        """``converters``: of values. ``read_keys``: what reads keys, where they are routed by."""
+        self._routing = routing
+        self._field = converters.for_field(routing.path) if routing.by == "field" else None
+        self._read_keys = read_keys
+
+    def of(self, records: Records) -> tuple[Sequence[Rejected], pa.Array]:
+        """Return the values as text, null where there is none, of those records that are not rejected."""
+        if self._field is not None:
+            return self._of_field(records, self._field)
+        if self._routing.by == "key":
+            return self._read_keys(records)
+        return self._of_headers(records)
+
+    def _of_field(self, records: Records, field: FieldConverter) -> tuple[Sequence[Rejected], pa.Array]:
+        rejected, texts = field.read(records.content)
+        return [_renamed(one, self._routing.path) for one in rejected], texts
+
+    def _of_headers(self, records: Records) -> tuple[Sequence[Rejected], pa.Array]:
+        name = self._routing.header
+        texts, bad = [], []
+        for index, headers in enumerate(records.all_headers()):
+            if headers is None:
+                bad.append(Rejected(index, ROUTE, UNREADABLE, UNROUTABLE))
+                continue
+            raw = _last(headers, name)
+            try:
+                texts.append(None if raw is None else raw.decode())
+            except UnicodeDecodeError:
+                bad.append(Rejected(index, ROUTE, f"the header {name!r} is not UTF-8", UNROUTABLE))
+        return bad, pa.array(texts, pa.large_string())
+
+
+def matcher(pattern: str) -> Matches:
+    """Compile an expression that has to match a whole value.
+
+    By Arrow's engine, or by floe's own for what that refuses (look-around, say): the time of either is linear in the values.
+    """
+    from floe.config.expressions.java_regex import compile_expression  # not above: few connectors have patterns
+
+    compiled = compile_expression(pattern)
+    whole = rf"\A(?:{compiled.pattern})\z"
+    try:
+        pc.match_substring_regex(pa.array([""]), whole)
+    except pa.ArrowInvalid:
+        return lambda values: np.array(compiled.matches(values), np.bool_)
+
+    def matches(values: Sequence[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        found = pc.match_substring_regex(pa.array(values, pa.large_string()), whole)
+        return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
+
+    return matches
+
+
+def _renamed(rejected: Rejected, path: Sequence[str]) -> Rejected:
+    """Reject a record whose field cannot be read as one without a route."""
+    if rejected.stage == VALUE_CONVERTER:  # no value of it can be read
+        return rejected
+    reason = f"the route field {'.'.join(path)!r} cannot be read: {rejected.reason}"
+    return Rejected(rejected.index, ROUTE, reason, UNROUTABLE)
+
+
+def _last(headers: Sequence[tuple[str, bytes | None]], name: str) -> bytes | None:
+    return next((value for key, value in reversed(headers) if key == name), None)
+
+
+# Names of tables from route values. The rules are strict: producers choose the values, and names become paths.
+
+
+MAX_CHARACTERS = 1000
+"""Maximum length of a route value; a longer one names no table."""
+
+MAX_PARTS = 6
+"""Maximum number of parts in a table's name, namespaces included."""
+
+_PART = re.compile(r"[a-z_][a-z0-9_]{0,127}")
+_ONE_PART = re.compile(r"[a-z0-9_]+")
+_METADATA_TABLES = frozenset(
+    {
+        *("all_data_files", "all_delete_files", "all_entries", "all_files", "all_manifests", "changes", "data_files"),
+        *("delete_files", "entries", "files", "history", "manifests", "metadata_log_entries", "partitions"),
+        *("position_deletes", "refs", "snapshots"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """Why a route value names no table."""
+
+    reason: str
+
+
+def table_name(template: str, topic: str, value: str) -> str | Unusable:
+    """Fill in a template; return the name of a table, in lower case, or why there is none."""
+    if not value.isascii():
+        return Unusable(f"its route value {value[:60]!r} has characters beyond ASCII")
+    lowered = value.lower()
+    if VALUE in template and template != VALUE and not _ONE_PART.fullmatch(lowered):
+        return Unusable(f"its route value {value[:60]!r} is no part of a name: letters, digits and '_' make one")
+    name = template.replace(TOPIC, topic_part(topic)).replace(VALUE, lowered)
+    parts = name.split(".")
+    if len(parts) > MAX_PARTS:
+        return Unusable(f"its route value {value[:60]!r} has {len(parts)} parts, at most {MAX_PARTS} are taken")
+    if len(parts) < 2:
+        return Unusable(f"its route value {value[:60]!r} names no namespace: namespace.table is needed")
+    wrong = next((part for part in parts if not _PART.fullmatch(part)), None)
+    if wrong is not None:
+        return Unusable(f"{name[:100]!r} is no table's name: {wrong[:60]!r} has other characters than a-z, 0-9 and '_'")
+    if len(parts) > 2 and parts[-1] in _METADATA_TABLES:
+        return Unusable(f"{name[:100]!r} is the name of a metadata table of {'.'.join(parts[:-1])[:100]!r}")
+    return name
+
+
+# Routes: what a task needs to route its records, and where they went.
+
+
+Places = npt.NDArray[np.intp]
+"""Indices of records, in ascending order."""
+
+Destination = tuple[str, ...] | Unusable
+"""The tables of a route value, or why it has none."""
+
+
+@dataclass
+class Routed:
+    """Records by table. ``filtered``: the number that go to no table, by configuration or because another slice handles them.
+    ``malformed``: what cannot be read. ``unroutable``: without a usable route value. ``places``: by table, the indices
+    of its records; None for all.
+    """
+
+    tables: dict[str, Records] = field(default_factory=dict)
+    places: dict[str, Places | None] = field(default_factory=dict)
+    filtered: int = 0
+    malformed: list[Rejected] = field(default_factory=list)
+    unroutable: list[Rejected] = field(default_factory=list)
+    reached: int = 0

@@ -12,16 +12,16 @@ import pyarrow as pa
 from floe.config.converters.base import PLAIN_JSON, ConverterSpec
 from floe.config.converters.charsets import ENCODING, codec_of
 from floe.config.converters.kinds import BYTES, STRING
-from floe_job.contract.rejected_record import Rejected
+from floe_job.contract.dead_letter import Rejected
 from floe_job.contract.task import RouteRules
 from floe_job.convert.base import FieldConverter
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.header_framing import Framed, framing_of
 from floe_job.convert.makers import converters_of
 from floe_job.convert.plain.texts import UTF_8, text_reader
+from floe_job.exceptions import KEY_CONVERTER, ROUTE
 from floe_job.source.record_batch import ParsedValues, Records
-from floe_job.source.value_columns import column_of, values_of
-from floe_job.stages import KEY_CONVERTER, ROUTE
+from floe_job.source.values import column_of, values_of
 
 UNROUTABLE: Final = "Unroutable"
 

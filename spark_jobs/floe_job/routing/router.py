@@ -10,17 +10,14 @@ import pyarrow as pa
 
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
-from floe_job.contract.rejected_record import Rejected
+from floe.model.offsets import Intervals
+from floe_job.contract.dead_letter import Rejected
 from floe_job.contract.task import RouteRules
 from floe_job.convert.base import Converters
-from floe_job.routing.destinations import Destinations
+from floe_job.exceptions import ROUTE
+from floe_job.routing.destinations import Destination, Destinations, Places, Routed, RouteValues, Unusable
 from floe_job.routing.key_texts import TEXT_KEYS, UNROUTABLE, ReadKeys
-from floe_job.routing.route_values import RouteValues
-from floe_job.routing.rules import Destination, Places, Routed
-from floe_job.routing.table_names import Unusable
 from floe_job.source.record_batch import Records
-from floe_job.stages import ROUTE
 
 NOWHERE = -1
 """In the place of a destination's number, of a record that was rejected before."""

@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 from pyiceberg.schema import Schema
 from pyiceberg.types import StringType, StructType
 
-from floe_job.contract.target import TableTarget
-from floe_job.contract.task import RouteRules
+from floe_job.contract.task import RouteRules, TableTarget
 from floe_job.convert.base import Converters, TableConverter
 from floe_job.convert.column_limits import ColumnsTooLarge
 from floe_job.exceptions import SchemaConflict

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from floe.config.secrets.mask import hide
 from floe.model.exceptions import WriteTimeout
 from floe.model.plan import Slice
-from floe_job.driver.announce_gate import AnnounceGate
+from floe_job.driver.slice_job import AnnounceGate
 
 log = logging.getLogger(__name__)
 

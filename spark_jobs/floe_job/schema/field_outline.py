@@ -12,8 +12,7 @@ from typing import Any
 
 from floe_job.schema.limits import MAX_COLUMN_DEPTH
 from floe_job.schema.proposal import Path
-from floe_job.types.number_tokens import Literal, Single
-from floe_job.types.numbers import LONG_RANGE
+from floe_job.types.numbers import LONG_RANGE, Literal, Single
 
 Outline = Any
 """``str`` for a scalar's kind, ``dict`` by key, or a ``list`` of one."""

@@ -2,7 +2,7 @@
 
 string, boolean → themselves · integer → long · float, also ``1.0`` → double · list → list of its first element's type
 that there is · object → struct of its non-empty entries · null, ``{}``, ``[]``, and what holds nothing else → no proposal.
-What transforms made, see ``floe_job.types.made_values``: a moment → timestamptz · bytes → binary · decimal → decimal.
+What transforms made, see ``floe_job.types.typed_values``: a moment → timestamptz · bytes → binary · decimal → decimal.
 
 Two proposals for one column merge: structs take the union of their fields in the order seen, long and double become
 double, decimals one with the digits of both. Otherwise they are in conflict, and ``ColumnRules.on_conflict`` decides at the
@@ -17,10 +17,24 @@ from typing import Any, overload
 
 from floe_job.connect.arrow import MAX_DIGITS
 from floe_job.exceptions import VALUE_LENGTH, SchemaConflict, clip
-from floe_job.schema.proposal import DECIMAL, ELEMENT, VALUE, ListOf, MapOf, Path, Proposal, Required, StructOf, bare
-from floe_job.schema.rules import ON_CONFLICT_KEY, PLAIN, ColumnRules, OnConflict
-from floe_job.types.made_values import MADE, kind_of_made
-from floe_job.types.number_tokens import HugeInteger, Literal, Single
+from floe_job.schema.proposal import (
+    DECIMAL,
+    ELEMENT,
+    ON_CONFLICT_KEY,
+    PLAIN,
+    VALUE,
+    ColumnRules,
+    ListOf,
+    MapOf,
+    OnConflict,
+    Path,
+    Proposal,
+    Required,
+    StructOf,
+    bare,
+)
+from floe_job.types.numbers import HugeInteger, Literal, Single
+from floe_job.types.typed_values import MADE, kind_of_made
 
 SCALAR_KINDS: dict[type, str] = {
     str: "string",

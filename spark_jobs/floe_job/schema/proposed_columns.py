@@ -6,21 +6,40 @@ and each record may contain new ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from floe_job.exceptions import Unconvertible
-from floe_job.schema.added_columns import AddedColumns
-from floe_job.schema.field_outline import Unsure
+from floe_job.schema.field_outline import (
+    Deep,
+    Outline,
+    Unsure,
+    columns,
+    count,
+    is_plain,
+    joined,
+    lowered,
+    outline,
+    scalar_kind,
+)
 from floe_job.schema.inference import SCALAR_KINDS, distinct, infer, kind_of_all, resolve_conflict, same_name, wider
 from floe_job.schema.limits import FullNames, check_count, check_depth, check_name, check_reserved
-from floe_job.schema.proposal import ELEMENT, PRIMITIVES, ListOf, Path, Proposal, StructOf, iceberg_type
-from floe_job.schema.proposed_tree import LIST, STRUCT, Change, Node
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import (
+    ELEMENT,
+    PRIMITIVES,
+    VALUE,
+    ColumnRules,
+    ListOf,
+    Path,
+    Proposal,
+    StructOf,
+    iceberg_type,
+)
 from floe_job.types import Converter, converter
-from floe_job.types.coercion_error import refuse
-from floe_job.types.made_values import made_primitive
+from floe_job.types.numbers import refuse
+from floe_job.types.typed_values import made_primitive
 
 Found = Sequence[tuple[Path, Any]]
 """Path and value of each field of a record that no column is there for."""
@@ -30,7 +49,7 @@ class ProposedColumns:
     """Columns by path. A record changes them as a whole or, once it is refused, not at all.
 
     ``count``: of all columns, nested ones and those of the table included. ``takes_made``: whether values may be such as
-    only transforms make, see ``floe_job.types.made_values``.
+    only transforms make, see ``floe_job.types.typed_values``.
     """
 
     takes_made = False
@@ -287,3 +306,153 @@ def _converter(kind: str) -> Converter:
 @lru_cache
 def _made_converter(kind: str) -> Converter:
     return made_primitive(iceberg_type(kind))
+
+
+# Columns that records contain, as a tree that grows, and what one record changes in it.
+
+
+STRUCT, LIST = "struct", "list"
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A proposal that grows. ``fields``: of a struct, name and node by what spellings of a name have in common.
+
+    ``is_kept``: an accepted record contains it.
+    """
+
+    kind: str
+    fields: dict[str, tuple[str, Node]] = field(default_factory=dict)
+    element: Node | None = None
+    proposal: Proposal | None = None
+    is_kept: bool = False
+
+    def inside(self, path: Path) -> Iterator[tuple[Path, Node]]:
+        """Yield the nodes right inside, with their paths."""
+        if self.element is not None:
+            yield (*path, ELEMENT), self.element
+        for name, node in self.fields.values():
+            yield (*path, name), node
+
+    def all(self, path: Path) -> list[tuple[Path, Node]]:
+        """Return this node and all inside, with their paths."""
+        found = [(path, self)]
+        for place, node in found:  # which grows
+            found += node.inside(place)
+        return found
+
+    def as_proposal(self) -> Proposal:
+        """Return the proposal as it is now; what has not changed since the last call is reused."""
+        if self.proposal is None:
+            if self.kind == STRUCT:
+                self.proposal = StructOf(tuple((name, node.as_proposal()) for name, node in self.fields.values()))
+            else:
+                self.proposal = self.kind if self.element is None else ListOf(self.element.as_proposal())
+        return self.proposal
+
+
+@dataclass
+class Change:
+    """What one record changes, and how to undo it. ``added`` and ``dropped`` are outermost nodes."""
+
+    roots: dict[Path, None] = field(default_factory=dict)
+    added: list[tuple[Path, Node]] = field(default_factory=list)
+    dropped: list[tuple[Path, Node]] = field(default_factory=list)
+    touched: list[Node] = field(default_factory=list)
+    undo: list[Callable[[], object]] = field(default_factory=list)
+
+    def nodes_added(self) -> list[tuple[Path, Node]]:
+        """Return all new nodes that are still there."""
+        gone = {path for path, _ in self.dropped}
+        nodes = {inner: node for path, one in self.added for inner, node in one.all(path)}
+        if not gone:
+            return list(nodes.items())
+        return [one for one in nodes.items() if gone.isdisjoint(one[0][:end] for end in range(1, len(one[0])))]
+
+
+# Counts the columns that a record would add, without changing anything.
+#
+# Most records with keys of their own are read for a table without room for them. Counting is enough to find that out.
+
+
+class AddedColumns:
+    """Compares records with the columns, by path, that earlier records have added."""
+
+    def __init__(self, nodes: Mapping[Path, tuple[Path, Node]], *, fold: bool) -> None:
+        """``nodes`` may grow meanwhile. ``fold``: names are looked up without regard to case."""
+        self._nodes = nodes
+        self._fold = fold
+        self._alone = 0
+        self._added: dict[object, Outline] = {}
+
+    def count(self, found: Sequence[tuple[Path, Any]]) -> tuple[int, Path | None]:
+        """Count the columns that the fields of a record add, nested ones included, and name the first that grows.
+
+        With no column to add, the record changes no column, and its values convert. Raises Unsure where that is not certain,
+        where values differ in kind, or where something else might be wrong with them; NestedTooDeep.
+        """
+        self._alone, self._added = 0, {}
+        nodes, fold = self._nodes, self._fold
+        first: Path | None = None
+        for path, value in found:
+            same = tuple(map(str.lower, path)) if fold else path
+            known = nodes.get(same)
+            if known is None and len(path) == 1 and is_plain(value):
+                self._alone += 1
+                first = first or path
+            elif self._grows(same, path, value, known[1] if known else None) and first is None:
+                first = known[0] if known else path
+        return self._alone + sum(map(columns, self._added.values())), first
+
+    def _grows(self, same: Path, path: Path, value: Any, known: Node | None) -> bool:
+        is_alone = len(path) == 1 or not (ELEMENT in path or VALUE in path)
+        try:
+            if known is None:
+                return self._add(same, value, len(path), is_alone=is_alone)
+            before = self._alone, len(self._added)
+            self._beside(known, value, len(path), is_alone=is_alone)
+        except Deep as deep:
+            if known is None:
+                check_depth((*path, *deep.path))
+            raise Unsure from None
+        return before != (self._alone, len(self._added))
+
+    def _add(self, place: object, value: Any, depth: int, *, is_alone: bool) -> bool:
+        if is_alone:
+            found = count(value, depth, fold=self._fold)
+            self._alone += found
+            return found > 0
+        inside = outline(value, depth, fold=self._fold)
+        if inside is None:
+            if value is None:
+                return False
+            raise Unsure
+        added = self._added
+        added[place] = joined(added[place], inside) if place in added else inside
+        return True
+
+    def _beside(self, node: Node, value: Any, depth: int, *, is_alone: bool) -> None:
+        """Examine a value of a known column."""
+        if value is None:
+            return
+        if node.kind == STRUCT:
+            if type(value) is not dict:
+                raise Unsure
+            self._inside(node, value, depth + 1, is_alone=is_alone)
+        elif node.element is not None:
+            if type(value) is not list:
+                raise Unsure
+            for entry in value:
+                self._beside(node.element, entry, depth + 1, is_alone=False)
+        else:
+            kind = scalar_kind(value)
+            if kind != node.kind and not (kind == "long" and node.kind == "double"):
+                raise Unsure
+
+    def _inside(self, node: Node, value: dict[str, Any], depth: int, *, is_alone: bool) -> None:
+        for key, entry in (lowered(value) if self._fold else value).items():
+            known = node.fields.get(key)
+            if known is not None:
+                self._beside(known[1], entry, depth, is_alone=is_alone)
+            else:
+                self._add((id(node), key), entry, depth, is_alone=is_alone)

@@ -9,8 +9,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
 from floe_job.schema.inference import distinct
-from floe_job.schema.proposal import ELEMENT, VALUE, Path
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ELEMENT, VALUE, ColumnRules, Path
 from floe_job.types import Lookup, StructLookup
 
 

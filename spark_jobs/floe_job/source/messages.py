@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple, Self, overload
 import numpy as np
 
 from floe_job.source.native import librdkafka
-from floe_job.source.native.header_bytes import Found, find_last
 from floe_job.source.native.memory import BlockRefs, Words, columns
+from floe_job.source.native.record_frames import Found, find_last
 from floe_job.source.values import Values
 
 NO_TIME: Final = -1

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from floe.model.offsets import OffsetRange
 from floe_job.source.messages import Headers, Messages
-from floe_job.source.range_part import RangePart
 from floe_job.source.values import Values
 
 UNREADABLE = "its headers cannot be read: they are broken, or a name in them is not UTF-8"
@@ -129,3 +129,20 @@ class Records:
             return self
         gone = set(indices)
         return self.select([i for i in range(len(self)) if i not in gone])
+
+
+# Part of a range, read by one task.
+
+
+@dataclass(frozen=True)
+class RangePart:
+    """Part of a range that one task reads. ``epoch``: the leader epoch in which its range was planned, if it is known."""
+
+    range: OffsetRange
+    start: int
+    end: int
+    epoch: int | None = None
+
+    @property
+    def offsets(self) -> OffsetRange:
+        return OffsetRange(self.range.topic, self.range.topic_id, self.range.partition, self.start, self.end)

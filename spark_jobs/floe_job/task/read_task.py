@@ -17,32 +17,31 @@ from floe.config.secrets.mask import learn, learn_environment
 from floe.exceptions import FloeError
 from floe.model.accounting import RangeCounts
 from floe.parquet.budget import WriteBudget
-from floe_job.contract.dead_letter import dead_letters_of
+from floe_job.contract.dead_letter import DeadLetter, dead_letters_of
 from floe_job.contract.result import Failure, RangePartResult, TaskResult
 from floe_job.contract.task import Task
 from floe_job.convert.context import ConverterContext, LookupRecorder
 from floe_job.convert.header_framing import framing_of
 from floe_job.convert.makers import converters_of
 from floe_job.dead_letters.collector import DeadLetterCollector
+from floe_job.dead_letters.limits import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, BadRecordCollector
 from floe_job.exceptions import SchemaConflict
 from floe_job.logs import start_logging
 from floe_job.memory_tuning import tuned_memory
+from floe_job.routing.destinations import Routed
 from floe_job.routing.key_texts import key_texts
 from floe_job.routing.router import Router
 from floe_job.routing.shared_decode import DecodedTogether, SharedDecoder
-from floe_job.shuffle.distribution import is_spread
 from floe_job.shuffle.messages import EndOfTask, RowBlock, SendQueue
-from floe_job.shuffle.partition_sender import PartitionSender
-from floe_job.source.range_part import RangePart
+from floe_job.shuffle.partition_sender import PartitionSender, is_spread
 from floe_job.source.range_reader import RangeReader
-from floe_job.source.record_batch import Records
-from floe_job.task.rejects import Rejects
+from floe_job.source.record_batch import RangePart, Records
 from floe_job.transform.chain import Chain
 from floe_job.write.table_rows import TableRows
 
 if TYPE_CHECKING:
-    from floe_job.transform.batch import ParsedBatch
-    from floe_job.transform.readers import Readers
+    from floe_job.transform.batch import ParsedBatch, Readers
+
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +110,7 @@ class _TaskRun:
     @cached_property
     def _readers(self) -> Readers:
         """What reads values and keys for transforms. Raises RegistryMisconfigured."""
-        from floe_job.transform.readers import Readers  # not above: most tasks have no transforms
+        from floe_job.transform.batch import Readers  # not above: most tasks have no transforms
 
         return Readers.of(self._task, self._converters, self._key_lookups)
 
@@ -288,3 +287,47 @@ def send_tasks(tasks: Iterable[Task]) -> Iterator[tuple[int, SentRows]]:
     """Run the tasks of one Spark partition and yield what they send, with the number of the partition that gets it."""
     for task in tasks:
         yield from send_task(task)
+
+
+# Records that a task rejects: they become dead letters, or the task fails because of them.
+
+
+class Rejects:
+    """Passes dead letters on. ``bad``: those because of which the task fails at its end."""
+
+    def __init__(self, task: Task, collector: DeadLetterCollector) -> None:
+        self._task = task
+        self._collector = collector
+        self.bad = BadRecordCollector()
+
+    def unrouted(self, records: Records, routed: Routed) -> tuple[int, int]:
+        """Make dead letters of the records that reach no table; return how many are dead and how many were dropped."""
+        malformed = dead_letters_of(records, routed.malformed, None)
+        self.send(malformed)
+        if not routed.unroutable:
+            return len(malformed), 0
+        match self._task.routes.routing.on_unroutable:
+            case "drop":
+                return len(malformed), len(routed.unroutable)
+            case "dead-letter":
+                dead_letters = dead_letters_of(records, routed.unroutable, None)
+                self._collector.take(dead_letters)
+                return len(malformed) + len(dead_letters), 0
+            case _:
+                dead_letters = dead_letters_of(records, routed.unroutable, None)
+                self.bad.take(dead_letters, "have no table", UNROUTABLE_ADVICE)
+                return len(malformed) + len(dead_letters), 0
+
+    def send(self, dead_letters: Sequence[DeadLetter], problem: str = "cannot be read") -> None:
+        """Collect dead letters, or count them where bad records are not tolerated: then the task fails at its end.
+
+        ``problem``: the description of dead letters that were refused before routing.
+        """
+        if not dead_letters:
+            return
+        if not self._task.dead_letters.policy.tolerate:
+            table = dead_letters[0].table
+            what = f"cannot become rows of table {table!r}" if table is not None else problem
+            self.bad.take(dead_letters, what, INTOLERANT_ADVICE)
+            return
+        self._collector.take(dead_letters)

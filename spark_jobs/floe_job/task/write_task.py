@@ -12,11 +12,9 @@ from floe.exceptions import FloeError
 from floe.model.accounting import TableCounts
 from floe.parquet.budget import WriteBudget
 from floe_job.contract.result import Failure, TaskResult
-from floe_job.contract.target import TableResult, TableTarget
-from floe_job.contract.task import Task
+from floe_job.contract.task import TableResult, TableTarget, Task
 from floe_job.memory_tuning import tuned_memory
-from floe_job.shuffle.messages import EndOfTask, RowBlock
-from floe_job.shuffle.spill_file import SpillFile
+from floe_job.shuffle.messages import EndOfTask, RowBlock, SpillFile
 from floe_job.task.read_task import SentRows
 from floe_job.write.task_files import TargetFiles
 

@@ -11,7 +11,7 @@ columns to rows that are decoded already, a column at once. Each of them guarant
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 from pyiceberg.schema import Schema
@@ -20,6 +20,11 @@ from floe_job.schema.evolution import Path
 from floe_job.schema.proposal import Proposal
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.record_metadata import RecordMetadata
+
+if TYPE_CHECKING:
+    from floe.config.sections.transforms import PredicateSpec
+    from floe.config.transforms.options import TransformEngine, TransformOptions
+
 
 Refusal = tuple[int, str, str]
 """A row that a column transform refuses: its index, the error's name, the reason."""
@@ -59,3 +64,34 @@ class ColumnTransform(Protocol):
 
     def fill(self, rows: pa.Table, metadata: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
         """Add the columns to rows of ``record_schema``; rows that they refuse are left out."""
+
+
+# The code of a chain's transforms and conditions, as their settings name it. A module is loaded once a chain needs
+# it.
+
+
+def engine_of(options: TransformOptions) -> TransformEngine:
+    """Return the code for some settings. Raises ValueError where they name none."""
+    engine: TransformEngine | None = getattr(type(options), "engine", None)
+    if engine is None:
+        problem = f"nothing transforms by {type(options).__qualname__}: its class has no `engine`"
+        raise ValueError(problem)
+    return engine
+
+
+def transform_of(options: Any) -> RecordTransform:
+    """Make a transform of records from its settings. Raises what ``engine_of`` and the code raise."""
+    engine = engine_of(options)
+    made: Any = engine.records(options)
+    if engine.changes == "records":
+        found: RecordTransform = made
+        return found
+    from floe_job.transform.value_change import EachValue
+
+    return EachValue(made, options.side) if engine.changes == "side" else EachValue(made)
+
+
+def predicate_of(spec: PredicateSpec) -> Predicate:
+    """Return the code of a condition."""
+    found: Predicate = spec.engine(spec)
+    return found

@@ -2,22 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 
-from floe_job.contract.rejected_record import Rejected
-from floe_job.convert.base import Parsed
-from floe_job.convert.typed.whole.values import TypedColumns
-from floe_job.exceptions import TransformRefused
+from floe.config.converters.base import ConverterSpec
+from floe.config.sections.transforms import reads_keys
+from floe_job.contract.dead_letter import Rejected
+from floe_job.contract.task import Task
+from floe_job.convert.base import Converters, Parsed
+from floe_job.convert.context import ConverterContext, LookupRecorder
+from floe_job.convert.header_framing import framing_of
+from floe_job.convert.makers import converters_of
+from floe_job.convert.typed.whole_values import TypedColumns, TypedValues
+from floe_job.exceptions import KEY_CONVERTER, TRANSFORM, VALUE_CONVERTER, TransformRefused
 from floe_job.source.messages import Headers, Messages
 from floe_job.source.record_batch import ParsedValues, RecordChanges, Records
-from floe_job.stages import TRANSFORM
-from floe_job.transform.columns import both, joined_values, objects_of, some
-from floe_job.transform.keys import key_bytes
-from floe_job.transform.readers import UNREAD, Readers
+from floe_job.types.typed_values import json_form
+
+# What reads the values and keys of records for a chain of transforms.
+
+
+Read = Callable[[Records, Sequence[int]], Parsed]
+"""Parses what some records have, by their places; what it rejects is named by its place among these."""
+
+
+@dataclass(frozen=True)
+class Readers:
+    """``values``, ``keys``: read those of some of the records."""
+
+    values: Read
+    keys: Read
+
+    @classmethod
+    def of(cls, task: Task, converters: Converters, key_lookups: LookupRecorder) -> Readers:
+        """Make those of a task. ``converters``: of its values. Raises RegistryMisconfigured."""
+        has_keys = reads_keys(task.routes.transforms)
+        spec = task.routes.key_converter if has_keys else None
+        return cls(value_reader(converters), key_reader(spec, ConverterContext.of_attempt(task.attempt, key_lookups)))
+
+
+def value_reader(converters: Converters) -> Read:
+    """Make a reader of values."""
+
+    def read(records: Records, places: Sequence[int]) -> Parsed:
+        some = records if len(places) == len(records) else records.select(places)
+        return converters.whole(some.bytes_of_values)
+
+    return read
+
+
+def key_reader(spec: ConverterSpec | None, context: ConverterContext) -> Read:
+    """Make a reader of keys; without a converter, none can be read. Raises RegistryMisconfigured."""
+    if spec is None:
+        return _none
+    converters, framed = converters_of(spec, context), framing_of(spec, context)
+
+    def read(records: Records, places: Sequence[int]) -> Parsed:
+        some = records.select(places)
+        keys = framed(replace(some, values=some.messages.key_values(), encoded=None))
+        parsed = converters.whole(keys.bytes_of_values)
+        rejected = (
+            replace(one, stage=KEY_CONVERTER) if one.stage == VALUE_CONVERTER else one for one in parsed.rejected
+        )
+        return Parsed(parsed.values, tuple(rejected))
+
+    return read
+
+
+def _none(records: Records, places: Sequence[int]) -> Parsed:
+    problem = "a transform reads what its settings do not say that it reads"
+    raise ValueError(problem)
+
+
+UNREAD = Readers(_none, _none)
+"""Reads nothing."""
+
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 """Some of the records."""
@@ -280,3 +343,65 @@ class ParsedBatch:
                 changes = RecordChanges(topic, changed.values, keys, changed.headers, changed.timestamps)
                 left = self.source if len(changed) == len(self.source) else self.source.select(changed.places)
                 yield left.changed(changes)
+
+
+# Keys that transforms changed, as bytes.
+
+
+def key_bytes(key: Any) -> bytes | None:
+    """Write a key that a transform changed as a converter of JSON would: text as it is, all else as compact JSON.
+
+    Decimals are texts, with all their digits.
+    """
+    if key is None or isinstance(key, bytes):
+        return key
+    return (key if isinstance(key, str) else _WRITER.encode(json_form(key))).encode("utf-8", "replace")
+
+
+_WRITER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
+"""What JSON has no type for are decimals, and integers of more digits than Python parses."""
+
+
+# Columns of a batch: a part of them, and two of them in one order.
+
+
+Order = np.ndarray[Any, np.dtype[np.int64]]
+"""Places in two columns, one after the other, as the joined one has them."""
+
+
+def some(column: Sequence[Any] | None, rows: Sequence[int]) -> Sequence[Any] | None:
+    """Return some of a column's entries; None for none."""
+    return None if column is None else [column[row] for row in rows]
+
+
+def both(first: Sequence[Any], other: Sequence[Any], order: Order) -> Sequence[Any]:
+    """Return the entries of two columns in one order."""
+    entries = [*first, *other]
+    return [entries[place] for place in order.tolist()]
+
+
+def joined_values(first: Any, other: Any, order: Order) -> Any:
+    """Return the values of two batches in one order; None if they are unread."""
+    if first is None:
+        return None
+    if isinstance(first, TypedColumns) and isinstance(other, TypedColumns):
+        landing = np.empty(len(order), np.int64)
+        landing[order] = np.arange(len(order))
+        return first.joined(other, landing[: len(first)], landing[len(first) :])
+    mine, theirs = objects_of(first), objects_of(other)
+    values = both(mine, theirs, order)
+    if isinstance(mine, TypedValues) or isinstance(theirs, TypedValues):
+        return TypedValues(values, both(schemas_of(mine), schemas_of(theirs), order))
+    return ParsedValues(values)
+
+
+def objects_of(values: Any) -> ParsedValues:
+    """Return parsed values as objects."""
+    found: ParsedValues = values.objects() if isinstance(values, TypedColumns) else values
+    return found
+
+
+def schemas_of(values: Any) -> Sequence[Any]:
+    """Return the schema of each parsed value; None for one that has none."""
+    typed = values.objects() if isinstance(values, TypedColumns) else values
+    return typed.schemas if isinstance(typed, TypedValues) else [None] * len(values)

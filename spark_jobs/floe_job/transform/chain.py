@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from floe_job.contract.task import RouteRules
     from floe_job.convert.base import Converters, TableConverter
     from floe_job.schema.evolution import Path
-    from floe_job.schema.proposal import Proposal
-    from floe_job.schema.rules import ColumnRules
+    from floe_job.schema.proposal import ColumnRules, Proposal
     from floe_job.transform.base import ColumnTransform, Predicate, RecordTransform, Refusal
-    from floe_job.transform.batch import ParsedBatch
-    from floe_job.transform.field_steps.rows import FieldRows
-    from floe_job.transform.readers import Readers
+    from floe_job.transform.batch import ParsedBatch, Readers
+    from floe_job.transform.field_steps.plan import FieldRows
     from floe_job.transform.record_metadata import RecordMetadata
     from floe_job.transform.value_change import EachValue
 
@@ -43,7 +41,7 @@ class _Step:
 
     @classmethod
     def of(cls, spec: TransformSpec) -> _Step:
-        from floe_job.transform.family import engine_of, predicate_of, transform_of
+        from floe_job.transform.base import engine_of, predicate_of, transform_of
 
         predicate = None if spec.predicate is None else predicate_of(spec.predicate)
         reads = Reads(engine_of(spec.options).reads)
@@ -156,8 +154,7 @@ class Chain:
         """
         if not self._field_steps:
             return None
-        from floe_job.transform.field_steps.plan import FieldPlan
-        from floe_job.transform.field_steps.rows import FieldRows
+        from floe_job.transform.field_steps.plan import FieldPlan, FieldRows
 
         changes = [step.change for step in self._field_steps]
         plan = None if schema is None else FieldPlan.of(schema, rules, changes)
@@ -170,7 +167,7 @@ class Chain:
             by_kind.setdefault(type(spec.options), []).append(spec.options)
         makers: list[Callable[[Schema | None], ColumnTransform]] = []
         if by_kind:
-            from floe_job.transform.family import engine_of
+            from floe_job.transform.base import engine_of
         for options in by_kind.values():
             columns = engine_of(options[0]).columns
             if columns is None:

@@ -10,10 +10,13 @@ bytes · date → epoch days · time, timestamp, timestamptz → microseconds ·
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from pyiceberg.schema import Schema
+from pyiceberg.table.name_mapping import MappedField, NameMapping
 from pyiceberg.types import (
     BinaryType,
     BooleanType,
@@ -28,6 +31,7 @@ from pyiceberg.types import (
     LongType,
     MapType,
     NestedField,
+    PrimitiveType,
     StringType,
     StructType,
     TimestampType,
@@ -36,14 +40,101 @@ from pyiceberg.types import (
     UUIDType,
 )
 
+from floe.catalogs.pyiceberg_internals import parents_of
 from floe.parquet.exceptions import UnsupportedColumn
 from floe_job.exceptions import Unconvertible
-from floe_job.types.coercion_error import refuse
-from floe_job.types.column_lookup import EXACT, Lookup
-from floe_job.types.numbers import decimal_column, double_column, float_column, int_column, long_column
-from floe_job.types.promotions import PromotionRequests
+from floe_job.types.java_text import binary_column, boolean_column, fixed_column, string_column, uuid_column
+from floe_job.types.numbers import decimal_column, double_column, float_column, int_column, long_column, refuse
 from floe_job.types.temporal import date_column, time_column, timestamp_column, timestamptz_column
-from floe_job.types.text import binary_column, boolean_column, fixed_column, string_column, uuid_column
+
+# How the keys of a record find the columns of a table: by exact name, without regard to case, or by name mapping.
+
+
+@dataclass(frozen=True)
+class StructLookup:
+    """The keys of one struct, or of the table's top level. ``columns``: column name by key; ``names``: all columns."""
+
+    columns: Mapping[str, str]
+    names: frozenset[str]
+    fold: bool = False
+
+    @cached_property
+    def _folded(self) -> dict[str, str]:
+        return {key.lower(): name for key, name in reversed(list(self.columns.items()))}
+
+    @cached_property
+    def _keys(self) -> dict[str, tuple[str, ...]]:
+        keys: dict[str, list[str]] = {}
+        for key, name in self.columns.items():
+            keys.setdefault(name, []).append(key)
+        return {name: tuple(some) for name, some in keys.items()}
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Return whether every key is the column's own name."""
+        return not self.fold and all(key == name for key, name in self.columns.items())
+
+    def column(self, key: str) -> str | None:
+        """Return the name of the column that a key means. An exact name takes precedence over one in another case."""
+        name = self.columns.get(key)
+        return self._folded.get(key.lower()) if name is None and self.fold else name
+
+    def keys(self, name: str) -> tuple[str, ...]:
+        """Return the keys known beforehand to mean a column."""
+        return (name,) if self.is_plain else self._keys.get(name, ())
+
+    def is_hidden(self, key: str) -> bool:
+        """Return whether a key means no column although a column has that name: the column is mapped to other names."""
+        return key in self.names and self.column(key) is None
+
+    def by_column(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Return the values by column name; of two keys for one column the last one counts. Unknown keys are dropped."""
+        if self.is_plain:
+            return record
+        exact, folded = self.columns, self._folded if self.fold else {}
+        found = {}
+        for key, value in record.items():
+            name = exact.get(key)
+            if name is None and folded:
+                name = folded.get(key.lower())
+            if name is not None:
+                found[name] = value
+        return found
+
+
+class Lookup:
+    """The look-up of a whole table, struct by struct."""
+
+    def __init__(self, *, fold: bool = False, mapping: NameMapping | None = None) -> None:
+        """Look up without regard to case if ``fold``; with a name mapping always by exactly its names.
+
+        ``has_choices`` says whether a column can have more than one key.
+        """
+        self.fold = fold and mapping is None
+        self._mapped: dict[int, list[str]] = {}
+        self._index(mapping.root if mapping is not None else [])
+        self.has_choices = self.fold or any(len(names) > 1 for names in self._mapped.values())
+
+    def _index(self, fields: list[MappedField]) -> None:
+        for field in fields:
+            if field.field_id is not None and field.names:
+                self._mapped[field.field_id] = field.names
+            self._index(field.fields)
+
+    def of(self, target: StructType) -> StructLookup:
+        """Return the look-up of one struct: a field with mapping names by these, any other by its own name."""
+        columns = {
+            key: field.name for field in target.fields for key in self._mapped.get(field.field_id, (field.name,))
+        }
+        return StructLookup(columns, frozenset(field.name for field in target.fields), self.fold)
+
+    def same(self, name: str) -> str:
+        """Return what two names of a new column have in common if they mean the same one."""
+        return name.lower() if self.fold else name
+
+
+EXACT = Lookup()
+
 
 Converter = Callable[[Any], Any]
 
@@ -234,3 +325,55 @@ def primitive_converter(target: IcebergType) -> Converter:
         return _PRIMITIVES[type(target)]
     problem = f"a column of type {target} cannot be written by floe; drop it or change its type"
     raise UnsupportedColumn(problem)
+
+
+# The changes of columns that one record requires to fit: noted while it converts, instead of refusing it.
+
+
+class PromotionRequests:
+    """Promotions and required columns to be made optional, by field id."""
+
+    def __init__(self, schema: Schema) -> None:
+        """Take requests for the columns of ``schema``; its identifier fields, and the structs around them, stay required."""
+        self._required = identifiers(schema)
+        self.promoted: dict[int, PrimitiveType] = {}
+        self.optional: dict[int, None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.promoted or self.optional)
+
+    def clear(self) -> None:
+        """Remove the requests of the last record."""
+        if self:
+            self.promoted, self.optional = {}, {}
+
+    def may_be_optional(self, field_id: int) -> bool:
+        """Return whether a column may be made optional at all."""
+        return field_id not in self._required
+
+    def make_optional(self, field_id: int) -> None:
+        """Note a null in a required column."""
+        self.optional[field_id] = None
+
+    def promote(self, field_id: int, wider: PrimitiveType) -> None:
+        """Note a value that fits the wider type only."""
+        self.promoted[field_id] = widest(self.promoted.get(field_id), wider)
+
+
+def widest(known: PrimitiveType | None, wider: PrimitiveType) -> PrimitiveType:
+    """Return the wider one of two promotions of one column."""
+    if isinstance(known, DecimalType) and isinstance(wider, DecimalType) and known.precision > wider.precision:
+        return known
+    return wider
+
+
+def identifiers(schema: Schema) -> frozenset[int]:
+    """Return the ids of the identifier fields and of every struct around one."""
+    around = parents_of(schema)
+    found: set[int] = set()
+    for field_id in schema.identifier_field_ids:
+        current: int | None = field_id
+        while current is not None:
+            found.add(current)
+            current = around.get(current)
+    return frozenset(found)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal, DecimalException
 from typing import Any
 
+import numpy as np
 from pyiceberg.types import DecimalType, DoubleType, LongType, PrimitiveType
 
-from floe_job.exceptions import Unconvertible
-from floe_job.types.coercion_error import refuse
-from floe_job.types.number_tokens import Literal, decimal_of_text, set_scale
+from floe_job.exceptions import VALUE_LENGTH, Unconvertible, clip
 
 INT_RANGE = (-(2**31), 2**31 - 1)
 LONG_RANGE = (-(2**63), 2**63 - 1)
@@ -111,3 +111,88 @@ int_column = integer_column("int", INT_RANGE, LongType())
 long_column = integer_column("long", LONG_RANGE)
 float_column = floating_column("float", ROUNDS_TO_INFINITE_FLOAT, DoubleType())
 double_column = floating_column("double", math.inf)
+
+
+# Number tokens that Python's ``int`` and ``float`` would change or refuse, and the one place where decimals are
+# rounded.
+
+
+_DECIMAL_TEXT = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,18})?", re.ASCII)
+_EXACT = Context(prec=100, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+
+class Literal(float):
+    """A float that keeps its token: a decimal column takes every digit of it."""
+
+    __slots__ = ("token",)
+
+    def __new__(cls, token: str) -> Literal:
+        """Parse a JSON number token."""
+        literal = super().__new__(cls, token)
+        literal.token = token
+        return literal
+
+    token: str
+
+
+class Single(float):
+    """A float of 32 bits: its text has the digits that tell it from others of 32 bits, as Java writes it."""
+
+    __slots__ = ()
+
+    @property
+    def token(self) -> str:
+        """Return the text, in Python's form; of a finite number."""
+        return str(np.float32(self))
+
+
+class HugeInteger:
+    """An integer of more digits than Python parses, and than any column holds."""
+
+    def __init__(self, token: str) -> None:
+        self.digits = len(token.lstrip("-"))
+
+    def __repr__(self) -> str:
+        return f"<integer of {self.digits} digits>"
+
+
+def decimal_of_text(text: str) -> Decimal | None:
+    """Read a decimal number, with or without exponent; None if it is none."""
+    if not _DECIMAL_TEXT.fullmatch(text):
+        return None
+    try:
+        return Decimal(text)
+    except DecimalException:
+        return None
+
+
+def set_scale(value: Decimal, precision: int, scale: int) -> Decimal | None:
+    """Round half up to ``scale`` digits, as the sink does; None if more than ``precision`` digits are needed."""
+    if value and value.adjusted() >= precision - scale:
+        return None
+    try:
+        rounded = value.quantize(Decimal((0, (1,), -scale)), rounding=ROUND_HALF_UP, context=_EXACT)
+    except DecimalException:
+        return None
+    return rounded if len(rounded.as_tuple().digits) <= precision else None
+
+
+# The error of a value that its column cannot hold.
+
+
+def refuse(
+    value: Any, target: object, why: str = "", wider: PrimitiveType | None = None, *, shown: str = ""
+) -> Unconvertible:
+    """Return an error with kind and beginning of ``value``, and ``target``; ``wider``: the promoted type it would fit.
+
+    ``shown``: kind and beginning, if ``value`` is none that JSON has.
+    """
+    if shown:
+        return Unconvertible(f"cannot convert {shown} to {target}{why and ', ' + why}", wider)
+    kind = _KINDS.get(type(value), "number")
+    text = clip(value, VALUE_LENGTH) if isinstance(value, str) else value
+    text = "" if isinstance(value, dict | list) else f" {clip(repr(text), VALUE_LENGTH)}"
+    return Unconvertible(f"cannot convert {kind}{text} to {target}{why and ', ' + why}", wider)
+
+
+_KINDS: dict[type, str] = {str: "string", bool: "boolean", dict: "object", list: "array", type(None): "null"}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from pyiceberg.types import (
     BinaryType,
@@ -32,9 +32,8 @@ from pyiceberg.types import (
 )
 
 from floe_job.types.coercion import Converter, primitive_converter
-from floe_job.types.coercion_error import refuse
 from floe_job.types.java_text import json_text
-from floe_job.types.number_tokens import Single
+from floe_job.types.numbers import Single, refuse
 from floe_job.types.temporal import FIRST_MICRO, LAST_MICRO, MICROS_PER_DAY
 
 
@@ -239,3 +238,41 @@ def _days(micros: int, plain: Converter) -> Any:
 
 def _moment(micros: int) -> int | None:
     return micros if FIRST_MICRO <= micros <= LAST_MICRO else None
+
+
+# Values without a schema that transforms made: besides those of JSON there are moments, bytes and decimals.
+#
+# They go into columns as the sink's ``RecordConverter`` takes ``java.util.Date``, ``byte[]`` and ``BigDecimal``. A
+# moment is for a time of the day too: without a schema, Java has one class for all times.
+
+
+MADE: Final[frozenset[type]] = frozenset({Moment, bytes, Decimal})
+"""The types of these values."""
+
+
+def made_primitive(target: IcebergType) -> Converter:
+    """Compile the converter of a primitive column. Raises UnsupportedColumn for types floe cannot write."""
+    convert = typed_primitive(target)
+    if not isinstance(target, TimeType):
+        return convert
+
+    def convert_time(value: Any) -> Any:
+        is_time = type(value) is Moment and 0 <= value.micros < MICROS_PER_DAY
+        return convert(DayTime(value.micros) if is_time else value)
+
+    return convert_time
+
+
+def kind_of_made(value: Any) -> str | None:
+    """Return the column type that a value proposes, as the sink infers it; None for one that no transform made."""
+    kind = type(value)
+    if kind is Moment:
+        return "timestamptz"
+    if kind is bytes:
+        return "binary"
+    if kind is Decimal and value.is_finite():
+        _, digits, exponent = value.as_tuple()
+        scale = max(0, -int(exponent))
+        whole = max(1, len(digits) + int(exponent))
+        return f"decimal({min(38, whole + scale)}, {min(38, scale)})"
+    return None

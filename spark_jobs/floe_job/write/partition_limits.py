@@ -17,7 +17,7 @@ from pyiceberg.transforms import TruncateTransform, VoidTransform
 from pyiceberg.types import DecimalType, IntegerType, LongType, StructType
 from pyiceberg.utils.decimal import unscaled_to_decimal
 
-from floe.parquet.source_column import SourceColumn
+from floe.parquet.partitions import SourceColumn
 from floe_job.exceptions import Unconvertible
 
 

@@ -8,20 +8,16 @@ import pyarrow as pa
 
 from floe.catalogs.exceptions import TableRefused
 from floe.model.accounting import TableCounts
-from floe.model.intervals import Intervals
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import Intervals, OffsetRange
 from floe.parquet.budget import WriteBudget
-from floe_job.contract.dead_letter import DeadLetter, dead_letters_of
-from floe_job.contract.dead_letter_outcomes import OutcomeRecorder
-from floe_job.contract.rejected_record import Rejected
-from floe_job.contract.target import TableResult, TableTarget
+from floe_job.contract.dead_letter import DeadLetter, OutcomeRecorder, Rejected, dead_letters_of
+from floe_job.contract.task import TableResult, TableTarget
 from floe_job.convert.base import Converters, Decoded
 from floe_job.convert.column_limits import Part, in_parts
-from floe_job.exceptions import Unconvertible
+from floe_job.exceptions import TABLE, TRANSFORM, Unconvertible
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.limits import reserved_names
 from floe_job.source.record_batch import UNREADABLE, Records
-from floe_job.stages import TABLE, TRANSFORM
 from floe_job.transform.chain import Chain
 from floe_job.transform.record_metadata import metadata_of
 from floe_job.write.partition_limits import PartitionLimits

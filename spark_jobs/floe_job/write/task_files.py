@@ -7,12 +7,11 @@ from typing import Protocol
 import pyarrow as pa
 from pyiceberg.io.pyarrow import BUFFER_SIZE
 
-from floe.control.data_files import from_pyiceberg, partition_type_of
-from floe.control.spec_files import SpecFiles
+from floe.control.data_files import SpecFiles, from_pyiceberg, partition_type_of
 from floe.crash_points import CrashPoint, reach
 from floe.parquet.budget import WriteBudget
 from floe.parquet.table_writer import TableWriter
-from floe_job.contract.target import TableTarget
+from floe_job.contract.task import TableTarget
 from floe_job.exceptions import WriteFailed
 
 

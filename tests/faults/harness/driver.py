@@ -25,7 +25,7 @@ from floe.model.plan import Plan
 from floe.model.plan_seal import PlanKey
 from floe.planning.live_plan import draft_plan, open_plan
 from floe_job.application import write_files as job
-from floe_job.contract.work_done import Sum
+from floe_job.contract.result import Sum
 from floe_job.runtime.job_files import JobRequest
 from tests.faults.harness import clock
 from tests.faults.harness.exits import BROKEN, DONE, RETRYABLE, TERMINAL

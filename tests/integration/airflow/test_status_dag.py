@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from floe.status.record import StatusRecord
-from floe.status.stored_record import PREFIX, key_of, parse
+from floe.status.record_codec import PREFIX, key_of, parse
 from stack.exceptions import StackError
 from tests.support.airflow import DagRun, Deployment
 

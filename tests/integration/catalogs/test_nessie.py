@@ -18,7 +18,7 @@ from floe.model.ledger import Ledger
 from floe.tables.exceptions import TableRefused
 from floe.tables.history import Finding, check_table_history
 from floe.tables.snapshot_commit import append
-from floe.tables.table_ledger import branch_ledger
+from floe.tables.table_state import branch_ledger
 from tests.support.metastores.nessie import Nessie, NessieLake
 from tests.support.tables.lake import CLUSTER, GROUP, LEDGER, TABLE, expected, head
 from tests.support.tables.slices import write_slice

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.query.catalog import DRIVERS, RUNTIME
-from floe.query.stores import AWS_BUNDLE
+from floe.query.catalog import AWS_BUNDLE, DRIVERS, RUNTIME
 from stack import jars
 from stack.settings import REPOSITORY
 from tests.support.catalogs import CatalogLake

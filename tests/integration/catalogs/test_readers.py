@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyiceberg.exceptions import BadRequestError
 
-from floe.config.catalogs.registry import TYPES
+from floe.config.catalogs.catalog_types import TYPES
 from tests.integration.readers.reader_tables import KINDS, ReaderTable, make_partitioned, make_plain
 from tests.integration.readers.spark_checks import metadata_rows, wrong_counts, wrong_files, wrong_metadata
 from tests.integration.readers.spark_queries import READ_BY_SPARK, Spark

@@ -17,8 +17,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import IcebergType, IntegerType, LongType, NestedField, StringType, TimestamptzType
 
-from floe.config.stored.connector_file import parsed
-from floe.config.stored.stored_connector import CONNECTOR, SECRETS, StoredConnector, secrets_from_text
+from floe.config.stored.stored_connector import CONNECTOR, SECRETS, StoredConnector, parsed, secrets_from_text
 from floe_job.exceptions import SliceRefused
 from stack.progress import wait_until
 from stack.services.broker import Broker

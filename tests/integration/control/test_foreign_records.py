@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from floe.catalogs.client import Tables
-from floe.control import recent_tables
+from floe.control import searches
 from floe.control.wire.codec import decode
 from floe.control.wire.events import CommitToTable
 from floe.kafka.transactions import ControlRecord
@@ -72,11 +72,11 @@ def test_names_are_taken_from_the_newest_records(pipeline: MakePipeline, monkeyp
     topic, group = plan.control_topic, plan.group_id
     forge(pizzas, [naming(json.dumps({f"db.n{i}": {}})) for i in range(5)])
     ends = pizzas.plan().control_ends
-    assert {"db.t", "db.n0", "db.n4"} <= recent_tables.recent_tables(pizzas.settings, topic, ends, group)
-    monkeypatch.setattr(recent_tables, "MAX_TABLES", 2)
-    assert recent_tables.recent_tables(pizzas.settings, topic, ends, group) == {"db.n3", "db.n4"}
-    monkeypatch.setattr(recent_tables, "MAX_CHARACTERS", 30)
-    assert recent_tables.recent_tables(pizzas.settings, topic, ends, group) == {"db.n3", "db.n4"}
+    assert {"db.t", "db.n0", "db.n4"} <= searches.recent_tables(pizzas.settings, topic, ends, group)
+    monkeypatch.setattr(searches, "MAX_TABLES", 2)
+    assert searches.recent_tables(pizzas.settings, topic, ends, group) == {"db.n3", "db.n4"}
+    monkeypatch.setattr(searches, "MAX_CHARACTERS", 30)
+    assert searches.recent_tables(pizzas.settings, topic, ends, group) == {"db.n3", "db.n4"}
 
 
 def test_a_commit_of_another_connector_says_nothing_of_this_one(

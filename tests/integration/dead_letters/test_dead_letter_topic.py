@@ -10,8 +10,7 @@ from collections.abc import Callable
 import confluent_kafka as ck
 import pytest
 
-from floe.kafka.admin import Cluster
-from floe.kafka.dead_letter_topic import DeadLetterTopicUnusable, ensure_dead_letter_topic
+from floe.kafka.admin import Cluster, DeadLetterTopicUnusable, ensure_dead_letter_topic
 from floe_job.contract.dead_letter import DeadLetter
 from floe_job.dead_letters.topic import DeadLetterTopic
 from floe_job.exceptions import DeadLetterRefused

@@ -11,8 +11,8 @@ import pytest
 from floe.catalogs.client import Tables
 from floe.cli.parser import main
 from floe.config.connection_fields import ConnectionFields
+from floe.doctor.check import Finding, Level
 from floe.doctor.diagnosis import diagnose
-from floe.doctor.finding import Finding, Level
 from floe.kafka.settings import KafkaSettings
 from stack.settings import free_port
 from tests.support.runs.mishaps import ids

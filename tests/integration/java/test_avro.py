@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from floe_job.convert.avro.lockstep import Column, LockstepDecoder
-from floe_job.convert.avro.options import AvroOptions
+from floe_job.convert.avro.decoder import Column, LockstepDecoder
+from floe_job.convert.avro.schema import AvroOptions
 from floe_job.exceptions import UnusableSchema
 from floe_job.source.values import packed
 from tests.support.avro import Schemas, Values, varint

@@ -17,8 +17,8 @@ from floe.config.properties import Properties
 from floe_job.convert.base import Converters
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.makers import converters_of
-from floe_job.convert.typed.whole.values import TypedColumns
-from floe_job.schema.rules import ColumnRules
+from floe_job.convert.typed.whole_values import TypedColumns
+from floe_job.schema.proposal import ColumnRules
 from tests.support.avro import varint
 from tests.support.java.carried import envelope
 from tests.support.java.program import Ask, java_program

@@ -8,9 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from floe_job.convert.envelope.decoder import EnvelopeDecoder
-from floe_job.convert.envelope.fixed_schema import FixedSchemaDecoder
-from floe_job.convert.envelope.options import EnvelopeOptions
+from floe_job.convert.envelope.decoder import EnvelopeDecoder, EnvelopeOptions, FixedSchemaDecoder
 from floe_job.convert.typed.base import TypedBatch
 from stack.services.broker import KAFKA
 from tests.support.java.program import java_program

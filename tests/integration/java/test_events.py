@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from floe.control.wire.avro_schema_writer import schema_text
+from floe.control.wire.avro_schema import schema_text
 from floe.control.wire.codec import HEAD, decode, encode
 from floe.control.wire.events import Event, EventType, PartitionType
 from tests.support.control.event_facts import facts

@@ -12,10 +12,9 @@ from floe.config.converters.base import API, ConverterSpec
 from floe.config.converters.kinds import EXT_JSON
 from floe.config.converters.with_registry import registry_of
 from floe.config.properties import Properties
-from floe.registry.client import SchemaRegistry as Client
-from floe_job.convert.envelope.decoder import EnvelopeDecoder
-from floe_job.convert.envelope.options import EnvelopeOptions
-from floe_job.convert.ext_json.decoder import ExtJsonDecoder
+from floe.schema_registry.client import SchemaRegistry as Client
+from floe_job.convert.envelope.decoder import EnvelopeDecoder, EnvelopeOptions
+from floe_job.convert.ext_json import ExtJsonDecoder
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder
 from stack.services.schema_registry import SchemaRegistry
 from tests.support.java.program import java_program

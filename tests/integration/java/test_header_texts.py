@@ -17,8 +17,8 @@ import numpy as np
 from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
 from floe_job.types.header_texts import header_text, literal_text
-from floe_job.types.header_texts.tokens import trimmed
-from floe_job.types.number_tokens import Single
+from floe_job.types.header_texts.literal import trimmed
+from floe_job.types.numbers import Single
 from floe_job.types.typed_values import Day, DayTime, Moment
 from stack.services.broker import KAFKA
 from tests.support.java.program import java_program

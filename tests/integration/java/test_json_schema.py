@@ -6,8 +6,7 @@ import json
 from random import Random
 from typing import Any
 
-from floe_job.convert.json_schema.documents import Documents, Place
-from floe_job.convert.json_schema.nodes import Node, node_of
+from floe_job.convert.json_schema.nodes import Documents, Node, Place, node_of
 from floe_job.exceptions import UnusableSchema
 from tests.support.java.program import java_program
 from tests.support.job.formats.json_schema_orders import registered

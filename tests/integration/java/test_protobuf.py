@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 
 from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.convert.protobuf.descriptors import ProtobufOptions
 from floe_job.convert.protobuf.message_decoder import Column, MessageDecoder
-from floe_job.convert.protobuf.options import ProtobufOptions
 from floe_job.convert.protobuf.schema_file import file_of
 from floe_job.source.values import packed
 from tests.support.java.program import java_program

@@ -20,7 +20,7 @@ from floe.config.properties import Properties
 from floe_job.convert.base import Converters
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.makers import converters_of
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.avro import Branch, Schemas, Values
 from tests.support.java.differences import DOCUMENTED, differences, documented_type
 from tests.support.java.pairs import COLUMNS, JSON_VALUES, SOURCES, encoded, texts_of

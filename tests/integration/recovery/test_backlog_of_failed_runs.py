@@ -10,11 +10,10 @@ from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.commit import slice_commit
 from floe.commit.table_commit import TableCommit, commit_table
 from floe.control.table_work import TableWork
-from floe.kafka import group_offsets
+from floe.kafka import transactions
 from floe.kafka.exceptions import PositionFull
 from floe.model.exceptions import PlanRefused, Superseded
-from floe.model.plan import Plan
-from floe.model.slice_kind import SliceKind
+from floe.model.plan import Plan, SliceKind
 from floe.planning.live_plan import open_plan
 from floe.tables.exceptions import SliceNotWritten, TableNotCommitted, TablesBehind
 from floe.tables.lake import Lake
@@ -125,7 +124,7 @@ def test_forgiving_helps_where_a_position_has_no_room_for_debts(
     plan = pizzas.plan()
     (position,) = plan.positions
     with monkeypatch.context() as patch:
-        patch.setattr(group_offsets, "MAX_METADATA_LENGTH", len(position.metadata) + 5)
+        patch.setattr(transactions, "MAX_METADATA_LENGTH", len(position.metadata) + 5)
         pizzas.try_write(plan)
         with pytest.raises(PositionFull, match="drop_backlog"):
             pizzas.committer(plan).commit([])

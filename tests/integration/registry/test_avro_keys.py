@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from floe.registry.exceptions import UnknownSchemas
+from floe.schema_registry.exceptions import UnknownSchemas
 from stack.services.schema_registry import SchemaRegistry
 from tests.support.registry.avro_values import datum, framed, record_schema
 from tests.support.registry.subjects import register

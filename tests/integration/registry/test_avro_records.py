@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import uuid
 
-from floe.registry.client import SchemaRegistry
+from floe.schema_registry.client import SchemaRegistry
 from floe_job.convert.avro.decoder import AvroDecoder
-from floe_job.convert.avro.options import AvroOptions
+from floe_job.convert.avro.schema import AvroOptions
 from floe_job.convert.typed.frames import Framing
 from stack.services import schema_registry as stack
 from tests.support.avro import varint

@@ -14,7 +14,7 @@ import pytest
 
 from floe.exceptions import FloeError, Retryable
 from floe.kafka.admin import Cluster
-from floe.registry.exceptions import UnknownSchemas
+from floe.schema_registry.exceptions import UnknownSchemas
 from floe_job.exceptions import SliceFailed, SliceRefused
 from stack.services.schema_registry import SchemaRegistry
 from stack.settings import LOOPBACK, free_port

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from floe.config.registry.apicurio import read_apicurio
-from floe.registry.client import Registries, SchemaRegistry
-from floe.registry.exceptions import NotARegistry, RegistryUnreachable, UnknownSchema
-from floe.registry.schema import Reference
+from floe.config.schema_registry.apicurio import read_apicurio
+from floe.schema_registry.client import Registries, SchemaRegistry
+from floe.schema_registry.exceptions import NotARegistry, RegistryUnreachable, UnknownSchema
+from floe.schema_registry.schema import Reference
 from stack.services import schema_registry as stack
 from stack.settings import free_port
 from tests.support.registry.settings import found_in, settings

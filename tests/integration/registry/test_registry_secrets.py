@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from floe.config import parse_connector
-from floe.config.providers.operator_settings import OperatorSettings
+from floe.config.providers.allow_list import OperatorSettings
 from floe.exceptions import FloeError
-from floe.operators.lookup.config_values import resolved
+from floe.operators.connections import resolved
 from stack.services.schema_registry import SchemaRegistry
 from tests.support.canary import Canaries, files, topics
 from tests.support.echo import Echo

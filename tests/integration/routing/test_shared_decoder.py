@@ -139,7 +139,7 @@ def test_table_with_some_rows_is_checked_record_by_record(
 def test_where_most_go_nowhere_it_is_not_worth_its_while(
     pipeline: MakePipeline, decoded: list[DecodedTogether | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("floe_job.source.range_progress.BATCH_RECORDS", 100)
+    monkeypatch.setattr("floe_job.source.range_reader.BATCH_RECORDS", 100)
     monkeypatch.setattr("floe_job.source.range_reader.POLL_RECORDS", 100)
     keys = {"iceberg.tables": "db.a,db.t", "iceberg.tables.route-field": "kind"}
     one = pipeline(**keys, **{f"iceberg.table.db.{t}.route-regex": t for t in "at"})

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from floe.config import ConfigError, KeyClass, OverrideRefused, override
-from floe.config.keys.table import KEYS
+from floe.config.keys.lookup import KEYS
 from floe.config.libraries.client_settings import CLIENT_SETTINGS
 from floe.config.libraries.library_settings import CATALOG
 from floe.config.libraries.table_property_names import KNOWN_PROPERTIES

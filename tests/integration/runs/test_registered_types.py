@@ -10,7 +10,7 @@ from floe_example.steer_code import Steer
 
 from floe.model.accounting import RangeCounts
 from floe.tables.exceptions import DeadLettersLeft
-from floe.tables.routes import Routes
+from floe.tables.table_state import Routes
 from floe_job.exceptions import SliceRefused
 from tests.support.extensions import installed_example, listed_example
 from tests.support.job import own_transforms

@@ -12,17 +12,16 @@ import pytest
 from airflow.sdk.execution_time.context import OutletEventAccessors
 
 from floe.catalogs.client import Tables
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals, TopicPartition
 from floe.model.plan import Plan
 from floe.model.plan_seal import RunName
-from floe.model.ranges import TopicPartition
-from floe.operators import run_log
+from floe.operators import task_context
 from floe.operators.commit import CommitOperator
-from floe.status.model import Backlog, ConnectorStatus, PartitionStatus
-from floe.status.plan_report import preview_json
+from floe.status.connector_status import Backlog, ConnectorStatus, PartitionStatus
 from floe.status.reader import collect, latest
 from floe.status.record import StatusRecord
 from floe.status.record_reader import collect_record, record_after_run
+from floe.status.reports import preview_json
 from floe.tables.exceptions import TablesBehind
 from stack.settings import free_port
 from tests.support.keys import KEY, KEY_TEXT
@@ -147,7 +146,7 @@ def test_status_unreachable_broker_leaves_the_tables(pipeline: MakePipeline, mon
     pizzas.produce(ids(0, 5))
     pizzas.run()
     monkeypatch.setattr("floe.kafka.admin.REQUEST_TIMEOUT", 1.0)
-    monkeypatch.setattr("floe.kafka.admin_topics.REQUEST_TIMEOUT", 1.0)
+    monkeypatch.setattr("floe.kafka.admin.REQUEST_TIMEOUT", 1.0)
     away = Pipeline(f"127.0.0.1:{free_port()}", pizzas.topic, pizzas.connector)
     status = status_of(away)
     assert (status.partitions, status.lag) == (None, None)
@@ -281,7 +280,7 @@ def test_commit_task_goes_on_when_the_lag_is_unknown(
     message = commit(pizzas, plan)
     assert (message["rows"], message["lag"], message["backlog"]) == (5, None, None)
     assert pizzas.column("id") == list(range(5))
-    (warning,) = [one for one in caplog.records if one.name == run_log.__name__]
+    (warning,) = [one for one in caplog.records if one.name == task_context.__name__]
     assert warning.levelname == "WARNING" and "the brokers went away" in warning.getMessage()
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import confluent_kafka as ck
 import pytest
 
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals
+from floe.status import dead_letters
 from floe.status.metrics import metrics
-from floe.status.parts import open_dead_letters
 from floe.status.record import StatusRecord
+from floe.status.record_codec import dump, parse
 from floe.status.record_reader import collect_record, record_after_run
-from floe.status.stored_record import dump, parse
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 DAY_MS = 86_400_000
@@ -94,7 +94,7 @@ def test_later_records_read_what_is_new_only(pipeline: MakePipeline, monkeypatch
     pizzas.produce([{"id": 1}, b"no json"])
     pizzas.run()
     first = record_of(pizzas)
-    monkeypatch.setattr(open_dead_letters, "rows_filter", None)  # not read: looked up a moment ago
+    monkeypatch.setattr(dead_letters, "rows_filter", None)  # not read: looked up a moment ago
     pizzas.produce([{"id": 2}])
     pizzas.run()
     second = record_of(pizzas, first)

@@ -14,10 +14,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from floe.config.providers.allow_list import VARIABLE as PROVIDERS
-from floe.config.worker.worker_file import VARIABLE
+from floe.config.worker_file import VARIABLE
 from floe.exceptions import FloeError
 from floe.operators.commit import CommitOperator
-from floe.operators.lookup.kafka_settings import kafka_settings
+from floe.operators.connections import kafka_settings
 from floe.operators.write import WriteFilesOperator
 from stack.services.broker import Broker
 from stack.settings import LOOPBACK, free_port
@@ -134,7 +134,7 @@ def test_refused_login_names_the_worker_file_and_no_secret(
     cluster: Cluster, pizzas: Pipeline, worker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("floe.kafka.admin.REQUEST_TIMEOUT", 3.0)
-    monkeypatch.setattr("floe.kafka.admin_topics.REQUEST_TIMEOUT", 3.0)
+    monkeypatch.setattr("floe.kafka.admin.REQUEST_TIMEOUT", 3.0)
     worker(**sasl(cluster, "wr0ng-passw0rd"))
     pizzas.settings = kafka_settings(pizzas.connector)
     with pytest.raises(FloeError, match=rf"refuses the credentials.*worker file .*\({VARIABLE}\)") as caught:

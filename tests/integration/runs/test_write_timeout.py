@@ -15,7 +15,7 @@ import pytest
 
 from floe.model.exceptions import WriteTimeout
 from floe.model.plan import Plan, Slice
-from floe.operators import write_guard
+from floe.operators import write_timeout
 from floe.operators.spark import code_archive
 from floe.operators.write import WriteFilesOperator
 from floe.operators.write_timeout import followed_up
@@ -26,7 +26,7 @@ from floe_job.contract.task import Task
 from floe_job.runtime import spark_jobs
 from floe_job.runtime import time_limit as time_limit_module
 from floe_job.runtime.job_files import JobRequest
-from floe_job.runtime.spark_runner import run_on
+from floe_job.runtime.spark_jobs import run_on
 from floe_job.runtime.time_limit import Jobs, TimeLimit
 from stack.progress import wait_until
 from stack.services.spark_connect import ConnectServer
@@ -267,7 +267,7 @@ def test_driver_that_hangs_is_killed(submitted: Pipeline, monkeypatch: pytest.Mo
         "signal.pause()\n"
     )
     monkeypatch.setattr(code_archive, "application", lambda: jobs / "write_files.py")
-    monkeypatch.setattr(write_guard, "LATER", 0.5)
+    monkeypatch.setattr(write_timeout, "LATER", 0.5)
     pizzas, before = submitted.changed(**{TIMEOUT: 1000}), children()
     with pytest.raises(WriteTimeout, match=r"the driver hung and was killed.* at most half, 5 offset"):
         submit(pizzas, pizzas.plan())

@@ -38,5 +38,5 @@ def secured_pipeline(secured: SecuredBroker, tmp_path: Path) -> Callable[..., Pi
 @pytest.fixture
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients wait ten seconds for brokers that do not answer: the client itself waits more than three, now and then."""
-    for module in ("admin", "admin_topics", "transactions"):
+    for module in ("admin", "transactions"):
         monkeypatch.setattr(f"floe.kafka.{module}.REQUEST_TIMEOUT", 10.0)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
+from floe.doctor.check import Finding, Level
 from floe.doctor.diagnosis import diagnose
-from floe.doctor.finding import Finding, Level
 from floe.kafka.settings import KafkaSettings
 from tests.support.kafka.secured import Acl, SecuredBroker, least_acls
 from tests.support.runs.pipeline import Pipeline

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from floe.kafka.settings import KafkaSettings
-from floe_job.source import clients
+from floe_job.source import range_reader
 from stack.services.broker import Broker
 
 
@@ -15,7 +15,7 @@ from stack.services.broker import Broker
 def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The consumer that reads: a module that uses this has every test for both."""
     if request.param == "portable":
-        monkeypatch.setattr(clients, "obstacle", lambda *_: "the test wants it")
+        monkeypatch.setattr(range_reader, "obstacle", lambda *_: "the test wants it")
     return str(request.param)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from floe.kafka.reader_limits import ReaderLimits
-from floe.model.ranges import OffsetRange
-from floe_job.source import clients
+from floe.model.offsets import OffsetRange
+from floe_job.source import range_reader
 from floe_job.source.native.consumer import Consumer, LayoutUnknown
 from floe_job.source.range_reader import RangeReader
 from tests.support.kafka.source_clients import FAST_ONLY, RECORDS, produce
@@ -33,8 +33,8 @@ pytestmark = pytest.mark.usefixtures("client")
 def test_portable_consumer_is_taken_where_it_must(
     more: dict[str, Any], limits: ReaderLimits, version: int, reason: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients.librdkafka, "version", lambda: version)
-    found = clients.obstacle(more, limits)
+    monkeypatch.setattr(range_reader.librdkafka, "version", lambda: version)
+    found = range_reader.obstacle(more, limits)
     assert found is None if reason is None else re.search(reason, str(found))
 
 

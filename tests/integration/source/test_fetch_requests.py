@@ -11,7 +11,7 @@ import pytest
 
 from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe.kafka.settings import KafkaSettings
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 from floe_job.source.native.consumer import Consumer
 from floe_job.source.range_reader import RangeReader
 from stack.services.broker import Broker

@@ -16,8 +16,8 @@ from floe.kafka.admin import Cluster
 from floe.kafka.exceptions import ControlTopicUnusable, Fenced
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transactions import ControlRecord, TransactionalProducer
+from floe.model.offsets import OffsetRange, TopicPartition
 from floe.model.positions import Position, PositionMetadata
-from floe.model.ranges import OffsetRange, TopicPartition
 from floe_job.exceptions import SliceRefused
 from floe_job.source.range_reader import RangeReader
 from stack.services.broker import Broker

@@ -16,10 +16,9 @@ from typing import Any
 import pytest
 
 from floe.kafka.reader_limits import MIB, ReaderLimits
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 from floe_job.exceptions import BatchTooLarge
-from floe_job.source.range_progress import POLL_RECORDS, Mode, RangeProgress
-from floe_job.source.range_reader import RangeReader
+from floe_job.source.range_reader import POLL_RECORDS, Mode, RangeProgress, RangeReader
 from tests.support.kafka.source_clients import FAST_ONLY, produce
 
 pytestmark = pytest.mark.usefixtures("client")
@@ -33,7 +32,7 @@ def most_at_once(conf: dict[str, Any], topic: str, count: int, limits: ReaderLim
         "import json, sys\n"
         "from contextlib import closing\n"
         "from floe.kafka.reader_limits import ReaderLimits\n"
-        "from floe.model.ranges import OffsetRange\n"
+        "from floe.model.offsets import OffsetRange\n"
         "from floe_job.memory_tuning import tuned_memory\n"
         "from floe_job.source.range_reader import RangeReader\n"
         "def kept(name):\n"

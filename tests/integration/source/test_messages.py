@@ -15,11 +15,10 @@ import confluent_kafka.cimpl
 import pytest
 
 from floe.kafka.reader_limits import ReaderLimits
-from floe.model.ranges import OffsetRange
-from floe_job.source.clients import open_client
+from floe.model.offsets import OffsetRange
 from floe_job.source.messages import has_header, last_of
 from floe_job.source.native.consumer import SettingRefused
-from floe_job.source.range_reader import RangeReader
+from floe_job.source.range_reader import RangeReader, open_client
 from tests.support.kafka.source_clients import FAST_ONLY, MAX, RECORDS, produce, reading, to_end
 
 pytestmark = pytest.mark.usefixtures("client")

@@ -14,7 +14,7 @@ import pytest
 from floe.kafka.admin import Cluster
 from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe.kafka.settings import KafkaSettings
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 from floe_job.exceptions import BatchCorrupt, BatchTooLarge, RangeStalled
 from floe_job.source.range_reader import RangeReader
 from stack.services.broker import Broker

@@ -17,10 +17,9 @@ import pytest
 from floe.control.announcement import Announcement
 from floe.model.accounting import TableCounts
 from floe.operators.spark.code_archive import archive
-from floe_job.contract.result import TaskResult
+from floe_job.contract.result import TaskResult, WorkDone
 from floe_job.contract.task import Task
-from floe_job.contract.work_done import WorkDone
-from floe_job.runtime.spark_runner import meter_of, run_on
+from floe_job.runtime.spark_jobs import meter_of, run_on
 from stack.services.spark_connect import ConnectServer
 from stack.settings import free_port
 from tests.support.repository import ROOT

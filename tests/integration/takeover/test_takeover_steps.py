@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from floe.kafka.admin import Cluster
-from floe.model.ranges import TopicPartition
+from floe.model.offsets import TopicPartition
 from floe.takeover.exceptions import TakeoverBlocked
 from floe.takeover.hand_back import hand_back
 from tests.support.runs.takeover_stage import PASTA, PIZZAS, SALADS, Stage

@@ -6,9 +6,9 @@ import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals
+from floe.status.connector_status import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
 from floe.status.freshness import Freshness, TableFreshness
-from floe.status.model import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
 from floe.status.record import (
     ControlEvent,
     DeadLetterReason,

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 
 from floe.status.record import StatusRecord
-from floe.status.stored_record import dump, key_of
+from floe.status.record_codec import dump, key_of
 from stack.exceptions import StartFailed
 from stack.progress import wait_until
 from stack.services.airflow import PASSWORDS

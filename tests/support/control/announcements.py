@@ -6,18 +6,16 @@ from uuid import uuid4
 
 from floe.control.announcement import Announcement, TableAnnouncement, TableFiles, encode_announcement, next_offset
 from floe.control.announcement_reader import AnnouncementReader
-from floe.control.spec_files import SpecFiles
+from floe.control.data_files import SpecFiles
 from floe.control.topic_reader import ControlMessage
 from floe.control.wire.events import DataFile, PartitionType, TableReference
 from floe.kafka.transactions import ControlRecord
 from floe.model.accounting import RangeCounts, TableCounts
-from floe.model.intervals import Intervals
-from floe.model.plan import Plan, Slice
+from floe.model.offsets import Intervals, OffsetRange
+from floe.model.plan import Plan, Slice, SliceKind
 from floe.model.plan_seal import PlanKey
 from floe.model.positions import Position, PositionMetadata
-from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import SliceKind
-from floe.modes.registry import mode_of
+from floe.modes.write_modes import mode_of
 
 GROUP = "connect-pizzas"
 

@@ -9,9 +9,9 @@ from uuid import UUID
 
 from hypothesis import HealthCheck, settings
 
+from floe.control.wire.avro_schema import to_modified_utf8
 from floe.control.wire.codec import HEAD, MAGIC, encode
 from floe.control.wire.events import Event, Payload
-from floe.control.wire.modified_utf8 import to_modified_utf8
 from tests.support.repository import ROOT
 
 GOLDENS = sorted((ROOT / "tests/unit/control/wire/goldens").glob("*.event"))

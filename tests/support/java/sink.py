@@ -12,7 +12,7 @@ from pyiceberg.table.name_mapping import NameMapping
 from pyiceberg.table.update.schema import UpdateSchema
 
 from floe_job.convert.base import Converters
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from stack.services.kafka_connect import PACKAGES
 from tests.support.java.program import Ask
 from tests.support.java.rows import rows_json

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from floe.config.converters.base import PLAIN_JSON
-from floe.config.registry.settings import RegistrySettings
+from floe.config.schema_registry.settings import RegistrySettings
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.makers import converters_of
 from floe_job.convert.typed.schema_source import SchemaSource

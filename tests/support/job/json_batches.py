@@ -29,7 +29,7 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.job.column_types import primitives
 from tests.support.job.json_records import NAMES, hollow, records
 

@@ -10,7 +10,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, LongType, NestedField, StructType
 
-from floe.config.transforms.kafka_metadata import KafkaMetadata
+from floe.config.transforms.iceberg import KafkaMetadata
 from floe_job.transform.kafka_metadata.columns import MetadataColumns
 from floe_job.transform.record_metadata import RecordMetadata
 

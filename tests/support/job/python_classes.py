@@ -11,8 +11,7 @@ import pytest
 
 from floe.config.properties import Properties
 from floe.config.sections.transforms import TransformSpec
-from floe.config.transforms.allowed_modules import VARIABLE, AllowedModules
-from floe.config.transforms.python_class import PREFIX, PythonClass, read_python_class
+from floe.config.transforms.python_class import PREFIX, VARIABLE, AllowedModules, PythonClass, read_python_class
 
 FOLDER = Path(__file__).parent / "python_path"
 if str(FOLDER) not in sys.path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from floe.config.transforms import python_class, registry
+from floe.config.transforms import python_class, transform_classes
 from floe.config.transforms.options import TransformOptions
 
 __all__ = ["all_settings"]
@@ -10,7 +10,7 @@ __all__ = ["all_settings"]
 
 def all_settings() -> list[type[TransformOptions]]:
     """Return the settings of floe's own transforms that name code."""
-    assert registry.TRANSFORMS and python_class.PythonClass  # their modules are loaded
+    assert transform_classes.TRANSFORMS and python_class.PythonClass  # their modules are loaded
     return [kind for kind in _below(TransformOptions) if kind.__module__.startswith("floe.") and "engine" in vars(kind)]
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from floe.config.properties import Properties
 from floe.config.sections.transforms import PredicateSpec, TransformSpec
-from floe.config.transforms.kafka_metadata import KAFKA_METADATA, KafkaMetadata
-from floe.config.transforms.registry import TRANSFORMS
+from floe.config.transforms.iceberg import KAFKA_METADATA, KafkaMetadata
+from floe.config.transforms.transform_classes import TRANSFORMS
 
 
 def metadata(field_name: str = "m", alias: str = "meta", **options: Any) -> TransformSpec:

@@ -10,13 +10,11 @@ from threading import Thread
 from typing import Any
 
 from floe.config import parse_connector
-from floe.doctor.case import Case
-from floe.doctor.finding import About, Finding
-from floe.kafka.admin import Announced
-from floe.kafka.admin_topics import Readable, TopicDescription
+from floe.doctor.check import About, Case, Finding
+from floe.kafka.admin import Announced, Readable, TopicDescription
 from floe.kafka.settings import KafkaSettings
+from floe.model.offsets import TopicPartition
 from floe.model.positions import Position
-from floe.model.ranges import TopicPartition
 from stack.settings import LOOPBACK, free_port
 from tests.support.connectors import MINIMAL
 

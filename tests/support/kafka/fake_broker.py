@@ -11,11 +11,10 @@ import pytest
 from floe.commit import run_commit
 from floe.control.headers import MAC
 from floe.control.wire.codec import decode
-from floe.kafka.admin_topics import Readable
-from floe.kafka.group_offsets import Move
-from floe.kafka.transactions import ControlRecord
+from floe.kafka.admin import Readable
+from floe.kafka.transactions import ControlRecord, Move
+from floe.model.offsets import PartitionLog, TopicPartition
 from floe.model.positions import Position
-from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning import dropped_tables, live_plan
 from floe.tables import connector_ledgers
 from floe.tables import lake as tables_lake

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 from floe_job.source.messages import HeaderKinds, Headers, Messages, has_header, last_of
-from floe_job.source.range_part import RangePart
-from floe_job.source.record_batch import Records
+from floe_job.source.record_batch import RangePart, Records
 from floe_job.source.values import Values
 
 RANGE, OTHER = (OffsetRange("pizzas", "T1", p, 0, 1000) for p in range(2))

@@ -12,8 +12,8 @@ import pytest
 
 from floe.kafka.reader_limits import ReaderLimits
 from floe_job.source.batch import Batch
-from floe_job.source.clients import Client, open_client
 from floe_job.source.native.consumer import Event
+from floe_job.source.range_reader import Client, open_client
 
 MAX = 100
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from floe.config.keys.option_reader import OptionReader
-from floe.config.registry.confluent import read_confluent
-from floe.config.registry.settings import RegistrySettings
+from floe.config.keys.reader import OptionReader
+from floe.config.schema_registry.confluent import read_confluent
+from floe.config.schema_registry.settings import RegistrySettings
 
 QUICK = {"retries.wait.ms": "0", "retries.max.wait.ms": "0", "max.retries": "2", "http.read.timeout.ms": "5000"}
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from floe.config.stored.stored_connector import CONNECTOR, STATE, STOPPED, StoredConnector
-from floe.status.model import ConnectorStatus, PartitionStatus
+from floe.status.connector_status import ConnectorStatus, PartitionStatus
 from floe.status.record import StatusRecord
-from floe.status.stored_record import dump, key_of
+from floe.status.record_codec import dump, key_of
 from tests.support.api.site import Site
 from tests.support.rest.connect_calls import PLUGIN, TOPIC, Answer, Call
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from floe.model.offsets import TopicPartition
 from floe.model.plan import Plan
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
-from floe.model.ranges import TopicPartition
 from floe.model.route_hash import route_hash, routing_hash
 from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID
 

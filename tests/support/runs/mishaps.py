@@ -22,9 +22,9 @@ from floe.catalogs.client import Tables
 from floe.commit.run_commit import Committer
 from floe.exceptions import FloeError
 from floe.kafka.admin import Cluster
-from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties, write_properties
+from floe.model.offsets import Intervals
 from floe.model.plan import Plan
 from floe.planning.live_plan import open_plan
 from floe.tables.exceptions import TablesBehind

@@ -21,10 +21,10 @@ from floe.control.announcement import Announcement
 from floe.exceptions import FloeError
 from floe.kafka.settings import KafkaSettings
 from floe.model.decisions import Decisions
+from floe.model.offsets import TopicPartition
 from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import DeploymentKey, PlanKey
 from floe.model.positions import Position
-from floe.model.ranges import TopicPartition
 from floe.planning.live_plan import draft_plan, open_plan
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task

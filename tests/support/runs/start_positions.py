@@ -8,10 +8,10 @@ import pytest
 from floe.exceptions import Terminal
 from floe.model.decisions import Decisions
 from floe.model.exceptions import PlanRefused
+from floe.model.offsets import PartitionLog, TopicPartition
 from floe.model.positions import Position
-from floe.model.ranges import PartitionLog, TopicPartition
-from floe.planning.start_policy import ResolvedPositions, StartPolicy
 from floe.planning.start_positions import resolve_start_positions
+from floe.planning.wanted_offsets import ResolvedPositions, StartPolicy
 from tests.support.partitions import ROUTE, found, log
 
 P0 = TopicPartition("pizzas", 0)

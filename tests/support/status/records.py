@@ -6,10 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals
+from floe.status.connector_status import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
 from floe.status.freshness import MAX_TABLES, Freshness, TableFreshness
-from floe.status.model import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
-from floe.status.parts.value_types import MAX_INTEGER
 from floe.status.record import (
     ControlEvent,
     DeadLetterReason,
@@ -19,6 +18,7 @@ from floe.status.record import (
     Point,
     StatusRecord,
 )
+from floe.status.record_codec import MAX_INTEGER
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -9,7 +9,7 @@ from uuid import UUID
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
-from floe.control.spec_files import SpecFiles
+from floe.control.data_files import SpecFiles
 from floe.control.wire.events import DataWritten, TableReference
 from floe.model.holding import LogId
 from floe.model.ledger import Ledger

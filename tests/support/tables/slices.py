@@ -15,21 +15,18 @@ from pyiceberg.table import Table
 
 from floe.commit.table_commit import TableCommit, commit_table
 from floe.control.announcement import Announcement, TableAnnouncement, TableFiles, next_offset
-from floe.control.data_files import from_pyiceberg, partition_type_of
-from floe.control.spec_files import SpecFiles
+from floe.control.data_files import SpecFiles, from_pyiceberg, partition_type_of
 from floe.control.table_work import TableWork
 from floe.control.wire.events import DataFile, TableReference
 from floe.model.accounting import RangeCounts, TableCounts
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
-from floe.model.plan import Plan, Slice
+from floe.model.offsets import Intervals, OffsetRange
+from floe.model.plan import Plan, Slice, SliceKind
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
-from floe.model.ranges import OffsetRange
 from floe.model.route_hash import route_hash
-from floe.model.slice_kind import SliceKind
 from floe.parquet.table_writer import TableWriter
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_state import ledger_of
 from tests.support.tables.lake import CLUSTER, GROUP, ROUTE, SAUCES, TABLE, TIME_MS, TOPIC, TOPIC_ID, Lake, Row
 
 

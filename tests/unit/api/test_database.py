@@ -16,10 +16,10 @@ from cryptography.fernet import Fernet
 from sqlalchemy import create_engine, event
 from sqlalchemy.orm import Session
 
-from floe.api import briefs
+from floe.api import summaries
 from floe.api.dag_states import dag_states, failing_runs, last_runs
 from floe.api.records import kept_status, read
-from floe.status.stored_record import dump, key_of
+from floe.status.record_codec import dump, key_of
 from tests.support.api.records import record
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -158,17 +158,17 @@ def test_records_are_read_as_stored_and_others_say_why_not(
 
 
 def test_brief_is_made_again_when_the_record_changes(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(briefs, "_known", {})
+    monkeypatch.setattr(summaries, "_known", {})
     reads: list[str] = []
-    monkeypatch.setattr(briefs, "read", lambda text: reads.append(text.name) or read(text))
+    monkeypatch.setattr(summaries, "read", lambda text: reads.append(text.name) or read(text))
     keep(session, "orders", dump(record("orders", "o", "db.o", lag=5)))
     keep(session, "text", "no record")
-    first = [briefs.briefs(session, ["orders", "text", "none"]) for _ in range(3)][-1]
+    first = [summaries.briefs(session, ["orders", "text", "none"]) for _ in range(3)][-1]
     assert (set(first), reads) == ({"orders", "text"}, ["orders", "text"])
     table = Variable.__table__
     changed = dump(record("orders", "o", "db.o", lag=6))
     session.execute(table.update().where(table.c.key == key_of("orders")).values(val=changed))
-    second = briefs.briefs(session, ["orders", "text"])
+    second = summaries.briefs(session, ["orders", "text"])
     assert [one["orders"].status and one["orders"].status["lag"] for one in (first, second)] == [5, 6]
     assert (first["text"], reads) == (second["text"], ["orders", "text", "orders"])
 

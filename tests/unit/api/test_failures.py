@@ -16,7 +16,7 @@ from airflow.models.xcom import XComModel
 from sqlalchemy import create_engine
 from sqlalchemy.orm import Session
 
-from floe.api.failures import FAILURE_KEY, failures
+from floe.api.summaries import FAILURE_KEY, failures
 from floe.operators.failures import FAILURE_KEY as LEFT_BY_TASKS
 
 NOW = datetime.now(UTC).replace(microsecond=0)

@@ -7,7 +7,7 @@ import base64
 import pytest
 from fastapi import HTTPException, Request
 
-from floe.api import identity
+from floe.api import access
 
 
 def request(method: str = "POST", **headers: str) -> Request:
@@ -31,7 +31,7 @@ def request(method: str = "POST", **headers: str) -> Request:
 )
 def test_change_for_a_foreign_page_is_refused(headers: dict[str, str]) -> None:
     with pytest.raises(HTTPException) as refused:
-        identity.refuse_foreign(request(**headers))
+        access.refuse_foreign(request(**headers))
     assert (refused.value.status_code, "Nothing was changed" in refused.value.detail) == (403, True)
 
 
@@ -45,20 +45,20 @@ def test_change_for_a_foreign_page_is_refused(headers: dict[str, str]) -> None:
     ],
 )
 def test_change_by_page_or_tool_is_let_through(headers: dict[str, str]) -> None:
-    identity.refuse_foreign(request(**headers))
+    access.refuse_foreign(request(**headers))
 
 
 def test_reading_needs_no_header() -> None:
-    identity.refuse_foreign(request("GET", sec_fetch_site="cross-site", cookie="_token=a"))
+    access.refuse_foreign(request("GET", sec_fetch_site="cross-site", cookie="_token=a"))
 
 
 @pytest.mark.parametrize("credentials", ["", "a:b", "QQ==", "QTo=", "OkI=", "/w==", "QTpC" * 2000])
 def test_what_is_no_name_and_password_has_one_answer(credentials: str) -> None:
     with pytest.raises(HTTPException) as refused:
-        identity._basic(credentials)
+        access._basic(credentials)
     assert (refused.value.status_code, refused.value.detail) == (401, "Invalid credentials")
 
 
 def test_password_may_have_colons_and_any_letter() -> None:
     text = base64.b64encode("ana:pä:ss".encode()).decode()
-    assert identity._basic(text) == ("ana", "pä:ss")
+    assert access._basic(text) == ("ana", "pä:ss")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.support.repository import ROOT
 
-NAMES = ("fastapi", "starlette", "sqlalchemy", "httpx", "floe.api.app", "floe.api.identity", "airflow.models")
+NAMES = ("fastapi", "starlette", "sqlalchemy", "httpx", "floe.api.app", "floe.api.access", "airflow.models")
 
 LOADED = """
 import json, sys
@@ -44,4 +44,4 @@ def test_app_that_is_registered_imports_them_when_called(tmp_path: Path) -> None
     scope = {"type": "http", "method": "GET", "path": "/page/none.js", "headers": [], "query_string": b""}
     then = answer + call % scope + "assert answers[0]['status'] == 401, answers\n"
     found = loaded(tmp_path, "import floe.airflow_plugin as it", then)
-    assert {"fastapi", "floe.api.app", "floe.api.identity"} <= set(found)
+    assert {"fastapi", "floe.api.app", "floe.api.access"} <= set(found)

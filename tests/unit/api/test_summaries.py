@@ -13,7 +13,7 @@ from floe.api.dag_states import DagState, Failing, RunState
 from floe.api.records import KeptStatus
 from floe.status.freshness import Freshness, TableFreshness
 from floe.status.metrics import metrics
-from floe.status.stored_record import dump
+from floe.status.record_codec import dump
 from tests.support.api.records import HOSTILE, hostile_record, record
 
 NOW = datetime.now(UTC)

@@ -9,8 +9,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from floe.api import app as page
+from floe.api.access import caller
 from floe.api.connect import app as connect
-from floe.api.identity import caller
 from floe.config.secrets.mask import learn
 
 SECRET = "zq7-canary-of-an-error"

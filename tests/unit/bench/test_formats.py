@@ -14,7 +14,7 @@ from bench.formats.encoded_orders import orders_in
 from bench.formats.orders import FIELDS, order
 from bench.formats.registry import FORMATS
 from bench.formats.scenario import FormatScenario
-from floe.registry.schema import RegisteredSchema
+from floe.schema_registry.schema import RegisteredSchema
 from floe_job.convert.typed.base import TypedBatch
 
 ID = 258

@@ -9,7 +9,7 @@ from pyiceberg.schema import index_by_id
 
 from bench.records import NESTED, PIZZA, ROUTED, UNTIDY, WIDE, Shape
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 
 SHAPES = (PIZZA, ROUTED, NESTED, WIDE, UNTIDY)
 

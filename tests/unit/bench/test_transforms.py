@@ -20,7 +20,7 @@ from bench.transforms.schemas import avro_schema
 from bench.transforms.shapes import MARK, PLAIN_FIELDS, RowShape
 from bench.transforms.targets import SINK, WARM
 from floe.config import parse_connector
-from floe.registry.schema import RegisteredSchema, SchemaText
+from floe.schema_registry.schema import RegisteredSchema, SchemaText
 
 BOTH = (False, True)
 CATALOG = {"name": "orders", "iceberg.catalog": "c", "iceberg.catalog.type": "rest", "iceberg.catalog.uri": "http://c"}

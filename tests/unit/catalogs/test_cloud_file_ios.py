@@ -10,11 +10,10 @@ from pyarrow.fs import AzureFileSystem, GcsFileSystem
 from pyiceberg.io import load_file_io
 
 from floe.catalogs import pyiceberg_patches
-from floe.catalogs.azure_file_io import AzureFileIO, arguments
+from floe.catalogs.cloud_file_io import AzureFileIO, GcsFileIO, azure_arguments
+from floe.catalogs.cloud_file_io import gcs_arguments as google
 from floe.catalogs.code_guard import CLOUD_FILE_IOS, FILE_IO, check_class
 from floe.catalogs.exceptions import StoreAddressRefused, TableUnsuitable
-from floe.catalogs.gcs_file_io import GcsFileIO
-from floe.catalogs.gcs_file_io import arguments as google
 from floe.catalogs.table_trust import check_table_answer
 from floe.config import ConfigError, parse_connector
 from floe.config.catalogs.store_address import location_problem, setting_problems
@@ -58,7 +57,7 @@ def test_location_names_container_and_account(location: str, parsed: tuple[str, 
     ],
 )
 def test_each_account_has_its_own_login(properties: dict[str, str], login: dict[str, str]) -> None:
-    assert arguments(HOST, properties) == {"account_name": "acc", **AZURES, **login}
+    assert azure_arguments(HOST, properties) == {"account_name": "acc", **AZURES, **login}
 
 
 @pytest.mark.parametrize(
@@ -74,14 +73,14 @@ def test_each_account_has_its_own_login(properties: dict[str, str], login: dict[
 )
 def test_plain_token_is_of_the_warehouses_account(warehouse: str, login: dict[str, str]) -> None:
     # a table's location is what its owner says: another account does not get the warehouse's token
-    made = arguments(HOST, {"adls.sas-token": "sv=1", "warehouse": warehouse})
+    made = azure_arguments(HOST, {"adls.sas-token": "sv=1", "warehouse": warehouse})
     assert made == {"account_name": "acc", **AZURES, **login}
 
 
 def test_other_clouds_of_azure_have_their_own_addresses() -> None:
-    made = arguments("acc.dfs.core.usgovcloudapi.net", {})
+    made = azure_arguments("acc.dfs.core.usgovcloudapi.net", {})
     assert made["blob_storage_authority"] == ".blob.core.usgovcloudapi.net"
-    assert arguments("acc.z01.dfs.storage.azure.net", {})["dfs_storage_authority"] == ".z01.dfs.storage.azure.net"
+    assert azure_arguments("acc.z01.dfs.storage.azure.net", {})["dfs_storage_authority"] == ".z01.dfs.storage.azure.net"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +88,7 @@ def test_other_clouds_of_azure_have_their_own_addresses() -> None:
 )
 def test_no_login_is_sent_to_a_host_that_is_not_azures(host: str) -> None:
     with pytest.raises(ValueError, match="no host of Azure's storage: credentials are not sent there"):
-        arguments(host, {"adls.sas-token": "sv=1"})
+        azure_arguments(host, {"adls.sas-token": "sv=1"})
 
 
 def test_host_counts_in_any_case() -> None:
@@ -105,7 +104,7 @@ def test_location_without_an_account_is_refused(location: str) -> None:
 def test_address_that_is_set_counts_for_all_accounts() -> None:
     given = {"adls.blob-storage-authority": "127.0.0.1:10000", "adls.blob-storage-scheme": "http"}
     made = {"blob_storage_authority": "127.0.0.1:10000", "blob_storage_scheme": "http"}
-    assert arguments(HOST, given) == {"account_name": "acc", **made}
+    assert azure_arguments(HOST, given) == {"account_name": "acc", **made}
 
 
 @pytest.mark.parametrize(
@@ -118,7 +117,7 @@ def test_address_that_is_set_counts_for_all_accounts() -> None:
 )
 def test_login_that_is_not_whole_is_refused(host: str, properties: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        arguments(host, properties)
+        azure_arguments(host, properties)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +274,7 @@ def test_login_in_a_location_is_not_told(location: str) -> None:
 @pytest.mark.parametrize("account", ["127.0.0.1:1/", "a.b", "", "é" * 3])
 def test_token_goes_to_no_host_that_a_name_makes(account: str) -> None:
     with pytest.raises(ValueError, match=r"no account of Azure|names no account"):
-        arguments("", {"adls.account-name": account, "adls.sas-token": "sv=1"})
+        azure_arguments("", {"adls.account-name": account, "adls.sas-token": "sv=1"})
 
 
 def test_account_of_a_catalogs_answer_is_an_address() -> None:

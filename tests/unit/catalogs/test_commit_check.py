@@ -9,8 +9,8 @@ from pyiceberg.table.metadata import TableMetadata
 from floe.catalogs.commit_check import is_proven
 from floe.catalogs.exceptions import CommitAltered
 from floe.model.holding import Holding, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
+from floe.model.offsets import Intervals
 from floe.tables.change import append_files, expire
 from floe.tables.expiry import Expired
 from floe.tables.snapshot_commit import LedgerUpdate, append, commit_change

@@ -6,10 +6,10 @@ from pyiceberg.schema import Schema
 
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.base import PlainProvider
-from floe.catalogs.providers.registry import open_with_provider, provider_named, provider_of
+from floe.catalogs.providers.catalog_providers import open_with_provider, provider_named, provider_of
 from floe.config import Properties
 from floe.config.catalogs.base import CatalogType
-from floe.config.catalogs.registry import TYPES
+from floe.config.catalogs.catalog_types import TYPES
 from floe.config.engine import Engine
 from floe.config.sections.catalog import CatalogSpec
 

@@ -26,7 +26,7 @@ from floe.catalogs.table_creation import NewTable, sort_order, with_identifiers
 from floe.config.sections.field_terms import SortTerm, parse_partition_by, parse_sort_by
 from floe.config.sections.tables import TableSettings
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.schema.rules import PLAIN
+from floe_job.schema.proposal import PLAIN
 
 CUSTOMER = StructType(
     NestedField(21, "id", LongType(), required=False),

@@ -11,8 +11,8 @@ import pytest
 
 from floe.cli import doctor
 from floe.cli.parser import main
-from floe.config.keys.table import KEYS
-from floe.doctor.finding import Finding, Level
+from floe.config.keys.lookup import KEYS
+from floe.doctor.check import Finding, Level
 from tests.support.connectors import MINIMAL
 
 Run = Callable[..., tuple[int, str]]

@@ -9,7 +9,7 @@ import pytest
 
 from floe.cli import connectors
 from floe.cli.connectors import find_connectors, folder_of
-from floe.cli.exceptions import UsageError
+from floe.cli.output import UsageError
 from tests.support.connectors import MINIMAL
 
 

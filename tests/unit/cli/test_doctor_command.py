@@ -15,7 +15,7 @@ import pytest
 from floe.cli import doctor
 from floe.cli.doctor import line_of
 from floe.cli.parser import main
-from floe.doctor.finding import Finding, Level
+from floe.doctor.check import Finding, Level
 from stack.settings import free_port
 from tests.support.canary import Canaries
 from tests.support.connectors import MINIMAL

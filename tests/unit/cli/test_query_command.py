@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from floe.cli.parser import main
-from floe.query import jars, session, statements
+from floe.query import session, statements
 from floe.query.catalog import SparkCatalog
 from floe.query.exceptions import QueryFailed
 from floe.query.statements import Rows
@@ -52,7 +52,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[SparkCatalog]:
 
     monkeypatch.setattr(session, "session", open_session)
     monkeypatch.setattr(statements, "rows_of", rows_of)
-    monkeypatch.setattr(jars, "found_jars", lambda *_: [])
+    monkeypatch.setattr(session, "found_jars", lambda *_: [])
     return found
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from floe.cli import airflow_lookup, settings
 from floe.cli.airflow_lookup import connection, connection_field, is_configured, variable
-from floe.cli.exceptions import NotLookedUp
+from floe.cli.output import NotLookedUp
 from floe.cli.settings import Surroundings, look_up
 from floe.config import parse_connector
-from floe.config.providers.operator_settings import OperatorSettings
+from floe.config.providers.allow_list import OperatorSettings
 from floe.config.secrets.mask import hide
 from tests.support.canary import Canaries
 from tests.support.connectors import MINIMAL

@@ -11,9 +11,9 @@ import pytest
 
 from floe.cli import status as command
 from floe.cli.parser import main
-from floe.cli.status_text import MAX_PARTITIONS, status_lines
-from floe.model.intervals import Intervals
-from floe.status.model import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
+from floe.cli.status import MAX_PARTITIONS, status_lines
+from floe.model.offsets import Intervals
+from floe.status.connector_status import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
 from tests.support.connectors import MINIMAL
 
 NOW = datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -13,8 +13,7 @@ from floe.control.table_work import TableWork
 from floe.model.route_hash import route_hash
 from floe.tables import lake as module
 from floe.tables.exceptions import SliceStale
-from floe.tables.routes import DEAD_LETTERS
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_state import DEAD_LETTERS, ledger_of
 from tests.support.tables.lake import OTHER_TABLE, TABLE, TOPIC, Lake, expected
 from tests.support.tables.slices import Written, make_announcement, write_slice
 

@@ -10,9 +10,9 @@ from floe.model.ledger_codec import property_name, read_properties
 from floe.model.route_hash import MAIN_BRANCH
 from floe.recovery.rollback import rolled_back
 from floe.tables.exceptions import TableRefused
-from floe.tables.retention import MAX_SNAPSHOTS
+from floe.tables.expiry import MAX_SNAPSHOTS
 from floe.tables.snapshot_summary import committed_offsets
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_state import ledger_of
 from tests.support.tables.foreign_changes import append_foreign, roll_back
 from tests.support.tables.lake import GROUP, LEDGER, OFFSETS, TABLE, Lake, expected
 from tests.support.tables.old_snapshots import AgingLake

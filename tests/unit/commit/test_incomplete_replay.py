@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from floe.commit.incomplete_replay import incomplete_replay
+from floe.commit.replay_outcome import incomplete_replay
 from floe.commit.slice_commit import SliceOutcome
-from floe.model.plan import Slice
-from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import SliceKind
+from floe.model.offsets import OffsetRange
+from floe.model.plan import Slice, SliceKind
 from floe.planning.replay_request import ReplayRequest
 from tests.support.tables.slices import make_plan
 

@@ -10,9 +10,9 @@ from floe.model.exceptions import ReplayForgotten
 from floe.model.holding import Holding, LogId
 from floe.model.ledger import MAX_REPLAYS, Ledger
 from floe.model.ledger_codec import write_properties
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 from floe.tables.exceptions import SliceStale, TableRefused
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_state import ledger_of
 from tests.support.tables.foreign_changes import append_foreign
 from tests.support.tables.lake import CLUSTER, LEDGER, ROUTE, TOPIC, TOPIC_ID, Lake, expected
 from tests.support.tables.slices import Write, Written

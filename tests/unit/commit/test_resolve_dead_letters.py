@@ -16,9 +16,9 @@ from floe.commit.resolve_dead_letters import append_resolved_markers
 from floe.control.announcement import Announcement
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals
 from floe.model.plan import Plan
-from floe.slices.dead_letter_schema import DEAD_LETTERS_SCHEMA
+from floe.tables.dead_letter_schema import DEAD_LETTERS_SCHEMA
 from floe.tables.exceptions import TableNotCommitted
 from floe.tables.open_dead_letters import scan_open_dead_letters
 from tests.support.tables.lake import TABLE, TOPIC, TOPIC_ID, Lake

@@ -13,9 +13,9 @@ from floe.control.announcement import Announcement
 from floe.control.wire.events import CommitComplete, CommitToTable
 from floe.exceptions import Terminal
 from floe.model.exceptions import Superseded
+from floe.model.offsets import TopicPartition
 from floe.model.plan import Plan
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
-from floe.model.ranges import TopicPartition
 from floe.tables.exceptions import (
     AnnouncementVoid,
     ReplayIncomplete,

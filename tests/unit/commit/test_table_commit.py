@@ -10,9 +10,9 @@ from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownExcept
 
 from floe.exceptions import Retryable
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals
 from floe.tables.exceptions import TableNotCommitted
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_state import ledger_of
 from tests.support.tables.foreign_changes import append_foreign
 from tests.support.tables.lake import TOPIC, TOPIC_ID, Lake, expected
 from tests.support.tables.slices import Write, held, land_in_process

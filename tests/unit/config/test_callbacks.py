@@ -12,10 +12,9 @@ from floe.config.connector_files import read_file
 from floe.config.exceptions import OverrideRefused
 from floe.config.overrides.frozen_config import restore_config
 from floe.config.overrides.run_overrides import override
-from floe.config.sections.callbacks import ON_FAILURE, ON_SUCCESS, VARIABLE, CallbackPath
-from floe.config.stored.connector_file import parsed
+from floe.config.sections.dag import ON_FAILURE, ON_SUCCESS, VARIABLE, CallbackPath
 from floe.config.stored.operator_lists import OperatorLists
-from floe.config.stored.stored_connector import StoredConnector
+from floe.config.stored.stored_connector import StoredConnector, parsed
 from tests.support.connectors import MINIMAL
 from tests.support.job.python_classes import Modules
 

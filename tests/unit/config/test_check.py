@@ -15,8 +15,8 @@ import pytest
 
 import floe
 from floe.config.__main__ import main
+from floe.config.check import report
 from floe.config.connector_files import read_file
-from floe.config.report import report
 from tests.support.repository import ROOT
 
 Write = Callable[..., Path]

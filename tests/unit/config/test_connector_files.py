@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from floe.config import ConfigError, connectors_folder, load_connectors, parse_connector, read_connector
+from floe.config.check import report
 from floe.config.connector_files import read_file
 from floe.config.document import parse_document
 from floe.config.exceptions import MalformedFile
-from floe.config.keys.table import KEYS
-from floe.config.report import report
+from floe.config.keys.lookup import KEYS
 from tests.support.repository import ROOT
 
 

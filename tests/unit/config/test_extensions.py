@@ -15,14 +15,14 @@ from textwrap import dedent
 import pytest
 
 from floe.config import ConfigError, Connector, parse_connector
-from floe.config.catalogs.registry import TYPES
+from floe.config.catalogs.catalog_types import TYPES
 from floe.config.check import read_connectors
 from floe.config.connector_files import load_connectors
-from floe.config.converters.registry import CONVERTERS
+from floe.config.converters.converter_classes import CONVERTERS
 from floe.config.exceptions import ExtensionUnusable
 from floe.config.extensions import VARIABLE, absent, unknown_hint
-from floe.config.providers.operator_settings import OperatorSettings
-from floe.config.transforms.registry import TRANSFORMS
+from floe.config.providers.allow_list import OperatorSettings
+from floe.config.transforms.transform_classes import TRANSFORMS
 from tests.support.connectors import MINIMAL
 from tests.support.extensions import SOURCE, USES, installed_example, list_extensions, listed_example
 from tests.support.repository import ROOT

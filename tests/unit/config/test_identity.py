@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from floe.config import load_connectors
 from floe.config.connector_files import read_file
-from floe.config.identity import DEFAULT_INTERVAL_MS, UNKNOWN, Identity, identity_in_text, identity_of
-from floe.config.identity_store import IdentityStore
-from floe.config.sections.schedule import INTERVAL as BY_INTERVAL
-from floe.config.sections.schedule import Schedule
+from floe.config.identity import DEFAULT_INTERVAL_MS, UNKNOWN, Identity, IdentityStore, identity_in_text, identity_of
+from floe.config.sections.dag import INTERVAL as BY_INTERVAL
+from floe.config.sections.dag import Schedule
 
 INTERVAL = "iceberg.control.commit.interval-ms"
 KEPT = st.from_regex(r'\{"a.json": \{"name": .{0,9}, "interval-ms": .{0,9}\}\}', fullmatch=True)

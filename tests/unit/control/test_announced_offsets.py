@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from floe.control import announced_offsets as module
 from floe.control import headers as h
+from floe.control import searches as module
 from floe.control.topic_reader import ControlMessage
 from floe.kafka.settings import KafkaSettings
-from floe.model.ranges import OffsetRange, TopicPartition, ranges_to_json
+from floe.model.offsets import OffsetRange, TopicPartition, ranges_to_json
 
 HERE = OffsetRange("pizzas", "T1", 0, 3, 9)
 THERE = OffsetRange("pizzas", "T1", 1, 0, 4)

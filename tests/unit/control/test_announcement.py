@@ -9,17 +9,15 @@ import pytest
 from floe.control import announcement as module
 from floe.control import headers as h
 from floe.control.announcement import Announcement, TableAnnouncement, TableFiles, encode_announcement
-from floe.control.spec_files import SpecFiles
+from floe.control.data_files import SpecFiles
 from floe.control.wire.codec import decode
 from floe.control.wire.events import PartitionFieldType, PartitionType
 from floe.model.accounting import TableCounts
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
-from floe.model.plan import Plan
+from floe.model.offsets import Intervals, OffsetRange
+from floe.model.plan import Plan, SliceKind
 from floe.model.positions import PartitionBacklog, PositionMetadata
-from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import SliceKind
 from tests.support.control.announcements import (
     GROUP,
     NETS,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from floe.control import announcement as module
 from floe.control import headers as h
 from floe.control.announcement import encode_announcement
-from floe.control.spec_files import SpecFiles
+from floe.control.data_files import SpecFiles
 from floe.control.topic_reader import ControlMessage
 from floe.control.wire.codec import decode, encode
 from floe.control.wire.events import DataWritten, Event, FileContent, PartitionType, StartCommit

@@ -14,14 +14,14 @@ from floe.control import announcement_reader
 from floe.control import headers as h
 from floe.control.announcement import Announcement, encode_announcement
 from floe.control.announcement_reader import AnnouncementReader
+from floe.control.data_files import SpecFiles
 from floe.control.signature import Signature, is_signed, signed
-from floe.control.spec_files import SpecFiles
 from floe.control.topic_reader import ControlMessage
 from floe.control.wire.codec import decode, encode
 from floe.control.wire.events import Event, PartitionType, StartCommit
 from floe.kafka.transactions import ControlRecord
 from floe.model.plan_seal import DeploymentKey, PlanKey
-from floe.modes.registry import mode_of
+from floe.modes.write_modes import mode_of
 from tests.support.control.announcements import GROUP, find_announcement, make, make_files, make_plan, make_share, sent
 from tests.support.cpu import least_cpu_seconds
 from tests.support.keys import KEY

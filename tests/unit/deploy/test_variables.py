@@ -18,7 +18,7 @@ import pytest
 from floe.config.__main__ import main as floe_config
 from floe.config.secrets.detection import is_secret
 from floe.config.stored.operator_lists import OperatorLists
-from floe.config.worker.worker_file import worker_file
+from floe.config.worker_file import worker_file
 from stack.services.airflow import Airflow
 from stack.services.broker import SINGLE_NODE
 from stack.services.schema_registry import CONFLUENT_API

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from floe.doctor import listener
 from floe.doctor.brokers import fault_at, find_addresses, find_listeners, find_login
-from floe.doctor.case import Case
-from floe.doctor.network import listener
-from floe.doctor.network.addresses import servers_of, unreachable
-from floe.doctor.network.listener import Certificate
+from floe.doctor.check import Case
+from floe.doctor.listener import Certificate, servers_of, unreachable
 from floe.kafka.exceptions import KafkaUnreachable
 from floe.kafka.settings import KafkaSettings
 from tests.support.kafka.doctor_case import (

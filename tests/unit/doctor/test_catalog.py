@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from pyiceberg.exceptions import ForbiddenError
 
-from floe.doctor import warehouse
-from floe.doctor.case import Case
-from floe.doctor.catalog import find_catalog, find_commits
-from floe.doctor.warehouse import find_warehouse
+from floe.doctor import catalog
+from floe.doctor.catalog import find_catalog, find_commits, find_warehouse
+from floe.doctor.check import Case
 from tests.support.kafka.doctor_case import case_of, found, levels
 from tests.support.tables.lake import TABLE, Lake
 
@@ -116,6 +115,6 @@ def test_file_that_is_read_with_another_content_is_a_problem(lake: Lake, monkeyp
         def __ne__(self, other: object) -> bool:
             return True
 
-    monkeypatch.setattr(warehouse, "CONTENT", Changed(b"x"))
+    monkeypatch.setattr(catalog, "CONTENT", Changed(b"x"))
     (one,) = found(find_warehouse, case_on(lake))
     assert one.is_problem and "another content" in one.text and files(lake) == []

@@ -11,10 +11,8 @@ import pytest
 
 from floe.config.secrets.mask import learn
 from floe.doctor import diagnosis
-from floe.doctor.case import Case
-from floe.doctor.check import Check
+from floe.doctor.check import MAX_CHARACTERS, About, Case, Check, Finding, Level
 from floe.doctor.diagnosis import CHECKS, diagnose, run_checks
-from floe.doctor.finding import MAX_CHARACTERS, About, Finding, Level
 from floe.kafka.exceptions import KafkaUnreachable
 from tests.support.canary import Canaries
 from tests.support.kafka.doctor_case import case_of

@@ -12,12 +12,13 @@ import pytest
 
 from floe.airflow_provider import DISTRIBUTION
 from floe.config.connection_fields import ConnectionFields
-from floe.doctor import disks, java, packages
-from floe.doctor.case import Case, Clock
-from floe.doctor.clocks import find_clocks
-from floe.doctor.disks import find_room
+from floe.doctor import host as disks
+from floe.doctor import host as packages
+from floe.doctor import java
+from floe.doctor.brokers import find_clocks
+from floe.doctor.check import Case, Clock
+from floe.doctor.host import find_packages, find_room
 from floe.doctor.java import find_java, find_python
-from floe.doctor.packages import find_packages
 from floe.doctor.spark import find_master, server_of
 from tests.support.extensions import list_extensions
 from tests.support.kafka.doctor_case import Reply, as_broker, case_of, closed_port, found, levels, listening

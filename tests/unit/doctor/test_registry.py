@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from floe.doctor.case import Case
-from floe.doctor.registry import find_registry
-from floe.registry.exceptions import NotARegistry, RegistryRefused, RegistryUnreachable
+from floe.doctor.check import Case
+from floe.doctor.schema_registry import find_registry
+from floe.schema_registry.exceptions import NotARegistry, RegistryRefused, RegistryUnreachable
 from tests.support.kafka.doctor_case import TOPIC, case_of, closed_port, found, levels
 from tests.support.registry.double import PAGE, Reply, as_json, serving
 

@@ -8,15 +8,20 @@ from typing import Any
 import pytest
 
 from floe.config import ConfigError
-from floe.doctor import control_topic, topics
-from floe.doctor.clocks import find_clocks
-from floe.doctor.control_topic import find_control_topic, find_dead_letter_topic, find_transactions
-from floe.doctor.group import find_group
-from floe.doctor.topics import find_reading, find_topics
+from floe.doctor import topics
+from floe.doctor.brokers import find_clocks
+from floe.doctor.topics import (
+    find_control_topic,
+    find_dead_letter_topic,
+    find_group,
+    find_reading,
+    find_topics,
+    find_transactions,
+)
 from floe.kafka.access import NotPermitted
 from floe.kafka.exceptions import GroupInUse, KafkaMisconfigured, KafkaUnreachable
+from floe.model.offsets import TopicPartition
 from floe.model.positions import Position
-from floe.model.ranges import TopicPartition
 from tests.support.kafka.doctor_case import CONTROL, KEPT, TOPIC, FakeCluster, case_of, found, levels
 
 
@@ -163,7 +168,7 @@ class Producer:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the producer was asked for."""
     Producer.asked, Producer.error = [], None
-    monkeypatch.setattr(control_topic, "TransactionalProducer", Producer)
+    monkeypatch.setattr(topics, "TransactionalProducer", Producer)
     return Producer.asked
 
 

@@ -53,7 +53,7 @@ def test_repetition_counts_for_a_while() -> None:
 def test_broker_that_is_down_is_told_with_the_real_reason(
     caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("floe.kafka.admin_topics.REQUEST_TIMEOUT", 2.0)
+    monkeypatch.setattr("floe.kafka.admin.REQUEST_TIMEOUT", 2.0)
     monkeypatch.setattr("floe.kafka.admin.REQUEST_TIMEOUT", 2.0)
     with socket.create_server(("127.0.0.1", 0)) as unused:
         address = f"127.0.0.1:{unused.getsockname()[1]}"

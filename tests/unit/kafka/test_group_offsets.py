@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from floe.exceptions import Terminal
-from floe.kafka import group_offsets as module
+from floe.kafka import transactions as module
 from floe.kafka.exceptions import GroupInUse, PositionFull
-from floe.kafka.group_offsets import Move, move_positions
-from floe.kafka.transactions import ControlRecord
+from floe.kafka.transactions import ControlRecord, Move, move_positions
 from floe.model.exceptions import Superseded
+from floe.model.offsets import TopicPartition
 from floe.model.positions import MAX_METADATA_LENGTH, PartitionBacklog, Position, PositionMetadata
-from floe.model.ranges import TopicPartition
 from tests.support.tables.lake import CLUSTER, GROUP, ROUTE, TOPIC, TOPIC_ID, Lake
 
 TP = TopicPartition(TOPIC, 0)

@@ -12,8 +12,7 @@ import pytest
 from confluent_kafka.admin import AclOperation
 
 from floe.kafka.access import Client, NotPermitted
-from floe.kafka.admin import Cluster
-from floe.kafka.admin_topics import TopicDescription
+from floe.kafka.admin import Cluster, TopicDescription
 from floe.kafka.client_log import ClientLog
 
 ALL = {AclOperation.READ, AclOperation.DESCRIBE}

@@ -2,8 +2,8 @@
 
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.truncation import divergences
+from floe.model.offsets import PartitionLog, TopicPartition
 from floe.model.positions import LeaderEpoch
-from floe.model.ranges import PartitionLog, TopicPartition
 
 P0 = TopicPartition("pizzas", 0)
 

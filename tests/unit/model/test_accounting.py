@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from floe.model.accounting import RangeCounts, TableCounts, balance_tables, check_range_counts
 from floe.model.exceptions import CountsDoNotAddUp
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 
 COUNTS = st.integers(0, 50)
 RANGE_BOOKS = st.builds(RangeCounts, COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)

@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import Holding, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties, write_properties
-from floe.model.plan import Plan, Slice
-from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import SliceKind
+from floe.model.offsets import Intervals, OffsetRange
+from floe.model.plan import Plan, Slice, SliceKind
 
 LOG, OTHER = LogId("pizzas", "T1", 0), LogId("pizzas", "T1", 1)
 RANGE = OffsetRange(*LOG, 0, 100)

@@ -9,10 +9,9 @@ import pytest
 from floe.exceptions import Terminal
 from floe.model.exceptions import ReplayForgotten
 from floe.model.holding import Holding, LiveRange, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import MAX_REPLAYS, Anchor, CommitState, Ledger
+from floe.model.offsets import Intervals, OffsetRange, TopicPartition
 from floe.model.positions import LeaderEpoch, Position, PositionMetadata
-from floe.model.ranges import OffsetRange, TopicPartition
 from tests.support.ledgers import ANCHOR, held, span
 
 LOG = LogId("pizzas", "T1", 0)

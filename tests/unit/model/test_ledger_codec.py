@@ -14,7 +14,6 @@ from floe.exceptions import Terminal
 from floe.model import ledger_codec
 from floe.model.exceptions import LedgerUnreadable
 from floe.model.holding import Holding, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import MAX_REPLAYS, MAX_SLICES, Anchor, Ledger
 from floe.model.ledger_codec import (
     MAX_VALUE_LENGTH,
@@ -24,6 +23,7 @@ from floe.model.ledger_codec import (
     stale_properties,
     write_properties,
 )
+from floe.model.offsets import Intervals
 
 FIELDS: dict[str, Any] = {
     "floe": 1,

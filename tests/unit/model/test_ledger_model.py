@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from floe.model.exceptions import ReplayForgotten
 from floe.model.holding import Holding, LiveRange, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import MAX_REPLAYS, Anchor, CommitState, Ledger
 from floe.model.ledger_codec import read_properties, write_properties
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import Intervals, OffsetRange
 
 LOG = LogId("pizzas", "T1", 0)
 ROUTES = "abc"

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from floe.model.plan import Plan, Slice, SliceEnd, positions_after
+from floe.model.offsets import OffsetRange, TopicPartition
+from floe.model.plan import Plan, Slice, SliceEnd, SliceKind, positions_after
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
-from floe.model.ranges import OffsetRange, TopicPartition
-from floe.model.slice_kind import SliceKind
 from tests.support.partitions import ROUTE, is_behind, position, span
 
 

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from floe.model.exceptions import Superseded
-from floe.model.plan import Plan, Slice
+from floe.model.offsets import TopicPartition
+from floe.model.plan import Plan, Slice, SliceKind
 from floe.model.plan_progress import Progress, progress
 from floe.model.positions import LeaderEpoch, PartitionBacklog, Position, PositionMetadata
-from floe.model.ranges import TopicPartition
-from floe.model.slice_kind import SliceKind
 from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID
 from tests.support.tables.slices import make_plan
 

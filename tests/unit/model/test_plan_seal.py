@@ -10,12 +10,10 @@ import pytest
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.exceptions import SealBroken
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
-from floe.model.plan import Plan, Slice
+from floe.model.offsets import Intervals, OffsetRange, TopicPartition
+from floe.model.plan import Plan, Slice, SliceKind
 from floe.model.plan_seal import SEAL, DeploymentKey, RunName, is_sealed, mac_of
 from floe.model.positions import Position, PositionMetadata
-from floe.model.ranges import OffsetRange, TopicPartition
-from floe.model.slice_kind import SliceKind
 from tests.support.json_paths import changed, paths
 from tests.support.keys import KEY, KEY_TEXT
 

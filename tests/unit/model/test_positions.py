@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floe.model.exceptions import PlanRefused
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals, TopicPartition
 from floe.model.positions import (
     MAX_METADATA_LENGTH,
     LeaderEpoch,
@@ -18,7 +18,6 @@ from floe.model.positions import (
     owner_of,
     without_epoch,
 )
-from floe.model.ranges import TopicPartition
 from floe.model.route_hash import branch_route, moved_route, route_hash, routing_hash
 
 JSON = st.recursive(

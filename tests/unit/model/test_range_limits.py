@@ -6,10 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.model.plan import Plan, Slice, SliceEnd, positions_after, positions_limited
+from floe.model.plan import (
+    Plan,
+    Slice,
+    SliceEnd,
+    SliceKind,
+    halved,
+    limit_of,
+    positions_after,
+    positions_limited,
+    raised,
+    smaller,
+)
 from floe.model.positions import LIVE, MAX_METADATA_LENGTH, PartitionBacklog, Position, PositionMetadata
-from floe.model.range_limits import halved, limit_of, raised, smaller
-from floe.model.slice_kind import SliceKind
 from floe.planning.slicing import cut_slices
 from tests.support.partitions import is_behind, log, position, span
 

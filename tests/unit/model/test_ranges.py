@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.model.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
+from floe.model.offsets import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
 
 
 @given(st.integers(0, 1000), st.integers(0, 200), st.integers(-1, 300))

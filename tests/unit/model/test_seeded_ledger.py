@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from floe.model.holding import Holding, LiveRange, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties, write_properties
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import Intervals, OffsetRange
 
 LOG = LogId("pizzas", "T1", 0)
 OTHER = LogId("pizzas", "T1", 1)

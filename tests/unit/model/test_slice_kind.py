@@ -2,7 +2,7 @@
 
 import pytest
 
-from floe.model.slice_kind import SliceKind
+from floe.model.plan import SliceKind
 
 STORED = ["live", "catch-up", "skip", "append", "replace", "redrive"]
 """The words that plans, headers and summaries have had since the first release; they never change."""

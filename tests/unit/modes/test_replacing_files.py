@@ -15,7 +15,7 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from floe.commit.table_commit import commit_table
 from floe.control.table_work import TableWork
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals
 from floe.parquet.table_writer import TableWriter
 from floe.tables.exceptions import FilesNotWritten, TableNotCommitted
 from tests.support.tables.lake import TABLE, TOPIC, Lake

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from airflow._shared.module_loading import qualname
 
-from floe.operators.dags.staggered_interval import StaggeredInterval
+from floe.operators.dags.schedule import StaggeredInterval
 
 
 @pytest.fixture

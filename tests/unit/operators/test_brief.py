@@ -3,7 +3,7 @@
 import pytest
 
 from floe.config.exceptions import OverrideRefused
-from floe.operators.brief import MOST_LINES, WIDTH, short_lines
+from floe.operators.failures import MOST_LINES, WIDTH, short_lines
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 from floe.config import parse_connector
 from floe.config.connection_fields import ConnectionFields
 from floe.doctor import diagnosis as doctor
-from floe.doctor.finding import About, Finding
+from floe.doctor.check import About, Finding
 from floe.kafka.settings import KafkaSettings
-from floe.operators import diagnosis
+from floe.operators import plan
 from floe.operators.exceptions import ConnectionMissing
 from tests.support.connectors import MINIMAL
 
@@ -32,10 +32,10 @@ def test_findings_are_logged_by_level_and_left_for_the_page(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(doctor, "diagnose", findings)
-    monkeypatch.setattr(diagnosis, "connection_fields", lambda *_: SPARK)
+    monkeypatch.setattr(plan, "connection_fields", lambda *_: SPARK)
     context: Any = {"ti": mock.Mock()}
-    with caplog.at_level(logging.INFO, "floe.operators.diagnosis"):
-        diagnosis.diagnose(parse_connector(MINIMAL), mock.Mock(spec=KafkaSettings), context)
+    with caplog.at_level(logging.INFO, "floe.operators.plan"):
+        plan.diagnose(parse_connector(MINIMAL), mock.Mock(spec=KafkaSettings), context)
     assert [(one.levelname, one.getMessage()) for one in caplog.records] == [
         ("INFO", "brokers: b:9092 can be reached"),
         ("ERROR", "topics: problem: topic 't' does not exist: create it"),
@@ -60,6 +60,6 @@ def test_missing_connection_to_spark_is_a_finding(monkeypatch: pytest.MonkeyPatc
         return []
 
     monkeypatch.setattr(doctor, "diagnose", note)
-    monkeypatch.setattr(diagnosis, "connection_fields", missing)
-    diagnosis.diagnose(parse_connector(MINIMAL), mock.Mock(spec=KafkaSettings), {"ti": mock.Mock()})  # type: ignore[arg-type]
+    monkeypatch.setattr(plan, "connection_fields", missing)
+    plan.diagnose(parse_connector(MINIMAL), mock.Mock(spec=KafkaSettings), {"ti": mock.Mock()})  # type: ignore[arg-type]
     assert asked["spark"] is None and "'spark_default' does not exist" in asked["unusable"]["spark"]

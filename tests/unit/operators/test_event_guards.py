@@ -12,11 +12,11 @@ from airflow.sdk.exceptions import DownstreamTasksSkipped
 from floe.commit.run_commit import Committer
 from floe.config import parse_connector
 from floe.kafka.access import TopicsLeftOut
-from floe.operators import commit, plan, run_log
+from floe.operators import commit, plan, task_context
 from floe.operators.commit import CommitOperator
 from floe.operators.plan import PlanOperator
 from floe.planning import live_plan
-from floe.status import run_report
+from floe.status import reports
 from tests.support.connectors import MINIMAL
 
 CONTEXT: Any = {"outlet_events": object(), "ti": SimpleNamespace(xcom_push=lambda **_: None)}
@@ -44,10 +44,10 @@ def committing(monkeypatch: pytest.MonkeyPatch) -> CommitOperator:
     monkeypatch.setattr(commit, "kafka_settings", always(SETTINGS))
     monkeypatch.setattr(commit, "failure_of", always(None))
     monkeypatch.setattr(Committer, "open", always(committer))
-    monkeypatch.setattr(run_report, "RunReport", always(report))
-    monkeypatch.setattr(run_log, "reasons_of", always({}))
+    monkeypatch.setattr(reports, "RunReport", always(report))
+    monkeypatch.setattr(task_context, "reasons_of", always({}))
     monkeypatch.setattr(commit.run_stats, "count_commit", always(None))
-    monkeypatch.setattr(commit.run_record, "keep", always(None))
+    monkeypatch.setattr(commit.store, "keep", always(None))
     monkeypatch.setattr(commit.Lineage, "of", always("the lineage"))
     monkeypatch.setattr(commit, "raise_events", always(None))
     return CommitOperator(task_id="commit", connector=one)
@@ -79,7 +79,7 @@ def planning(monkeypatch: pytest.MonkeyPatch) -> Planning:
         monkeypatch.setattr(plan, "params_of", always({}))
         monkeypatch.setattr(plan, "resolved", always(one))
         monkeypatch.setattr(plan, "kafka_settings", always(SETTINGS))
-        monkeypatch.setattr(plan.run_record, "keep", always(None))
+        monkeypatch.setattr(plan.store, "keep", always(None))
         monkeypatch.setattr(PlanOperator, "_frozen", always((made, one, None, {"plan": "p"})))
         monkeypatch.setattr(PlanOperator, "_show", always(None))
         monkeypatch.setattr(live_plan, "open_plan", always(True))

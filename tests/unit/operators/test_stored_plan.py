@@ -13,11 +13,10 @@ import pytest
 from floe.config import Connector
 from floe.config.secrets.deployment_key import FERNET_VARIABLE, VARIABLE
 from floe.model.exceptions import SealBroken
-from floe.operators import deployment_key as module
 from floe.operators import stored_plan
-from floe.operators.deployment_key import deployment_key
+from floe.operators import stored_plan as module
 from floe.operators.exceptions import PlanMissing
-from floe.operators.stored_plan import announced_slices, pulled, sealed
+from floe.operators.stored_plan import announced_slices, deployment_key, pulled, sealed
 from tests.support.tables.lake import Lake
 from tests.support.tables.slices import make_plan
 

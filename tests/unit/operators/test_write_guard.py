@@ -9,11 +9,9 @@ import pytest
 
 from floe.exceptions import Retryable
 from floe.model.exceptions import WriteTimeout
-from floe.model.plan import Slice
-from floe.model.slice_kind import SliceKind
-from floe.operators import write_guard as module
-from floe.operators.write_guard import GuardExpired, write_guard
-from floe.operators.write_timeout import stuck
+from floe.model.plan import Slice, SliceKind
+from floe.operators import write_timeout as module
+from floe.operators.write_timeout import GuardExpired, stuck, write_guard
 from tests.support.partitions import span
 
 SLICE = Slice(0, SliceKind.LIVE, (span(0, 1000),), ("a",))

@@ -16,7 +16,7 @@ from pyiceberg.types import IcebergType, ListType, LongType, MapType, NestedFiel
 from floe.parquet.arrow_shapes import rename, reshape, storage_type
 from floe.parquet.layout import FileLayout
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 
 
 def struct(name: str, field: pa.DataType) -> pa.DataType:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.manifest import DataFile
 
-from floe.parquet.bounds import raised
+from floe.parquet.data_file import raised
 from tests.support.tables.parquet_tables import SCHEMA, TableFactory, commit, rows, write
 
 LAST = "\U0010ffff"

@@ -11,7 +11,7 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import DoubleType, FloatType, ListType, LongType, NestedField, StringType, StructType
 
-from floe.parquet.dictionaries import with_dictionary
+from floe.parquet.data_file import with_dictionary
 from tests.support.tables.parquet_tables import SCHEMA, TableFactory, commit, local, rows, write
 
 LIMIT = {"write.parquet.dict-size-bytes": "50000"}

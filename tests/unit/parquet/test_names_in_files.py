@@ -18,7 +18,7 @@ from floe.parquet.layout import FileLayout
 from floe_job.convert.base import Decoded
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.schema.evolution import SchemaChanges
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 
 EVOLVE = ColumnRules(evolve=True)
 ONE = StructType(NestedField(20, "_1", LongType(), required=False))

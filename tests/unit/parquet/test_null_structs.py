@@ -27,10 +27,10 @@ from pyiceberg.types import (
     UUIDType,
 )
 
+from floe.parquet.arrow_shapes import without_hidden_nulls
 from floe.parquet.layout import FileLayout
-from floe.parquet.null_structs import without_hidden_nulls
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.tables.parquet_tables import TableFactory, commit, local, write
 
 

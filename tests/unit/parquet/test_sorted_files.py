@@ -28,7 +28,7 @@ from pyiceberg.types import (
 )
 
 from floe.parquet.budget import WriteBudget
-from floe.parquet.sort_order import RowOrder
+from floe.parquet.partitions import RowOrder
 from tests.support.tables.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, local, rows, spec, write
 
 ASC, DESC = SortDirection.ASC, SortDirection.DESC

@@ -13,7 +13,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema
 from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType, StructType, UUIDType
 
-from floe.parquet.bounds import UuidMetrics
+from floe.parquet.data_file import UuidMetrics
 from floe.parquet.layout import FileLayout
 from tests.support.tables.parquet_tables import TableFactory, commit, local, rows, write
 

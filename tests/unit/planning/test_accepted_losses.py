@@ -3,9 +3,9 @@
 import pytest
 
 from floe.model.decisions import Decisions
-from floe.model.ranges import TopicPartition
-from floe.planning.losses import Loss, OffsetsLost
-from floe.planning.start_policy import ResolvedPositions
+from floe.model.offsets import TopicPartition
+from floe.planning.start_positions import Loss, OffsetsLost
+from floe.planning.wanted_offsets import ResolvedPositions
 from tests.support.partitions import is_behind, log, position
 from tests.support.runs.start_positions import ACCEPT_LOSS, P0, refused, resolve
 

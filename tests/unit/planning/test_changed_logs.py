@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from floe.model.decisions import Decisions
+from floe.model.offsets import TopicPartition
 from floe.model.positions import LeaderEpoch, Position
-from floe.model.ranges import TopicPartition
-from floe.planning.start_policy import ResolvedPositions
+from floe.planning.wanted_offsets import ResolvedPositions
 from tests.support.partitions import is_behind, log, position
 from tests.support.runs.start_positions import ALL_LOSSES, P0, RECOVER, refused, resolve
 

@@ -14,12 +14,11 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from floe.config import Connector
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
+from floe.model.offsets import Intervals, OffsetRange
 from floe.model.plan import commit_id_of
-from floe.model.ranges import OffsetRange
-from floe.planning.kept_rows import dead_letters_with_rows
-from floe.slices.dead_letter_schema import DEAD_LETTERS_SCHEMA
+from floe.planning.dead_letter_replay import dead_letters_with_rows
+from floe.tables.dead_letter_schema import DEAD_LETTERS_SCHEMA
 from floe.tables.snapshot_commit import append
 from tests.support.tables.lake import CLUSTER, GROUP, LEDGER, OTHER_TABLE, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
 

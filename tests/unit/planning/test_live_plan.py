@@ -10,9 +10,8 @@ from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.model.decisions import Rollback
 from floe.model.exceptions import PlanRefused
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals, TopicPartition
 from floe.model.plan import Plan
-from floe.model.ranges import TopicPartition
 from floe.model.route_hash import route_hash, routing_hash
 from floe.tables import connector_ledgers
 from tests.support.kafka.fake_broker import Broker

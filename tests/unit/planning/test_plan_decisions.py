@@ -7,9 +7,9 @@ import pytest
 
 from floe.model.decisions import Rollback
 from floe.model.exceptions import PlanRefused, Superseded
+from floe.model.offsets import TopicPartition
 from floe.model.plan import Plan
 from floe.model.positions import PartitionBacklog
-from floe.model.ranges import TopicPartition
 from floe.tables.exceptions import TableRefused
 from tests.support.kafka.fake_broker import Broker
 from tests.support.runs.live_plans import position, ranges

@@ -9,11 +9,9 @@ import pytest
 from floe.control.wire.events import StartCommit
 from floe.exceptions import Terminal
 from floe.model.exceptions import Superseded
-from floe.model.intervals import Intervals
-from floe.model.plan import Plan, Slice
+from floe.model.offsets import Intervals, OffsetRange, TopicPartition
+from floe.model.plan import Plan, Slice, SliceKind
 from floe.model.positions import LeaderEpoch, Position
-from floe.model.ranges import OffsetRange, TopicPartition
-from floe.model.slice_kind import SliceKind
 from tests.support.kafka.fake_broker import Broker
 from tests.support.runs.live_plans import position
 from tests.support.tables.lake import TABLE, TOPIC, TOPIC_ID

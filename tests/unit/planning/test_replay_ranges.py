@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from floe.model.exceptions import PlanRefused
+from floe.model.offsets import OffsetRange, PartitionLog, TopicPartition
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
-from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
-from floe.planning.replay_ranges import ReplayContext, check_no_backlogs, resolve
+from floe.planning.replay_plan import ReplayContext, check_no_backlogs, resolve
 from floe.planning.replay_request import Bounds, ReplayRequest
 
 

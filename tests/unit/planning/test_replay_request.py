@@ -8,7 +8,7 @@ import pytest
 
 from floe.exceptions import Terminal
 from floe.model.exceptions import PlanRefused
-from floe.model.slice_kind import SliceKind
+from floe.model.plan import SliceKind
 from floe.planning.replay_request import Overlap, ReplayRequest
 
 JANUARY = 1_769_857_200_000

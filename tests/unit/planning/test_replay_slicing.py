@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from floe.model.exceptions import PlanRefused
 from floe.model.holding import Holding, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import Intervals, OffsetRange
 from floe.planning.replay_request import Overlap
 from floe.planning.slicing import Forecast, cut, forecast, new_offsets_of
 

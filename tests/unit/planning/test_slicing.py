@@ -5,9 +5,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from floe.model.offsets import TopicPartition
+from floe.model.plan import SliceKind
 from floe.model.positions import LeaderEpoch, Position
-from floe.model.ranges import TopicPartition
-from floe.model.slice_kind import SliceKind
 from floe.planning.slicing import allocate, cut_slices, fair_shares, with_epochs
 from tests.support.partitions import is_behind, log, position, span
 

@@ -7,7 +7,7 @@ import pytest
 
 from floe.model.decisions import Decisions
 from floe.model.positions import PartitionBacklog
-from floe.planning.start_policy import ResolvedPositions
+from floe.planning.wanted_offsets import ResolvedPositions
 from tests.support.partitions import ROUTE, is_behind, log, position
 from tests.support.runs.start_positions import ACCEPT_LOSS, ALL_LOSSES, P0, refused, resolve
 

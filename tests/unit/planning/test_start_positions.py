@@ -3,9 +3,9 @@
 import pytest
 
 from floe.model.decisions import Decisions, Rollback
+from floe.model.offsets import PartitionLog, TopicPartition
 from floe.model.positions import Position
-from floe.model.ranges import PartitionLog, TopicPartition
-from floe.planning.start_policy import ResolvedPositions
+from floe.planning.wanted_offsets import ResolvedPositions
 from tests.support.partitions import is_behind, log, position
 from tests.support.runs.start_positions import ALL_LOSSES, P0, RECOVER, refused, resolve
 

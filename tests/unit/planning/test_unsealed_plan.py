@@ -10,10 +10,9 @@ import pytest
 
 from floe.config import Connector, KeyClass
 from floe.model.exceptions import SealBroken
-from floe.model.plan import Plan, Slice
+from floe.model.offsets import OffsetRange, TopicPartition
+from floe.model.plan import Plan, Slice, SliceKind
 from floe.model.positions import Position
-from floe.model.ranges import OffsetRange, TopicPartition
-from floe.model.slice_kind import SliceKind
 from floe.planning.unsealed_plan import check_sealed
 from tests.support.tables.lake import TOPIC, Lake
 from tests.support.tables.slices import make_plan

@@ -9,12 +9,10 @@ import pytest
 
 from floe.model.decisions import Decisions, Rollback
 from floe.model.exceptions import PlanRefused
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals, TopicPartition
 from floe.model.plan import Plan
 from floe.model.positions import Position
-from floe.model.ranges import TopicPartition
-from floe.planning.start_policy import ResolvedPositions
-from floe.planning.wanted_offsets import MAX_NAMED, wanted_offsets
+from floe.planning.wanted_offsets import MAX_NAMED, ResolvedPositions, wanted_offsets
 from tests.support.kafka.fake_broker import Broker
 from tests.support.partitions import is_behind, log, position
 from tests.support.runs.live_plans import position as live_position

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from floe.config import parse_connector
-from floe.query.catalog import DRIVERS, RUNTIME, SparkCatalog
+from floe.query.catalog import AWS_BUNDLE, BUNDLES, DRIVERS, RUNTIME, SparkCatalog
 from floe.query.exceptions import QueryRefused
-from floe.query.stores import AWS_BUNDLE, BUNDLES
 from tests.support.connectors import MINIMAL
 
 SQLITE, POSTGRESQL, MYSQL = DRIVERS.values()

@@ -9,7 +9,7 @@ import pytest
 from floe.config.connection_fields import ConnectionFields
 from floe.query.catalog import DRIVERS, RUNTIME
 from floe.query.exceptions import QueryRefused
-from floe.query.jars import found_jars, jar_places
+from floe.query.session import found_jars, jar_places
 
 NAME = "iceberg-spark-runtime-4.1_2.13-1.12.0.jar"
 

@@ -11,8 +11,7 @@ from pyspark.errors import PySparkException
 
 from floe.query import statements
 from floe.query.exceptions import QueryFailed, QueryRefused
-from floe.query.explanation import explain, first_lines, missing
-from floe.query.row_table import as_json, cell
+from floe.query.statements import as_json, cell, explain, first_lines, missing
 
 
 class NotFound(PySparkException):

@@ -9,7 +9,7 @@ from pyiceberg.table import Table
 
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
-from floe.recovery.ledger_amendment import KeepAnchor, update_ledger
+from floe.recovery.apply_decisions import KeepAnchor, update_ledger
 from floe.tables.exceptions import TableNotCommitted, TableRefused
 from tests.support.tables.foreign_changes import append_foreign, roll_back
 from tests.support.tables.lake import GROUP, TABLE, Lake, expected, head

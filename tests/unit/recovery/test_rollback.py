@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from floe.model.holding import Holding, LogId
-from floe.model.intervals import Intervals, Span
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
-from floe.recovery.ledger_amendment import update_ledger
+from floe.model.offsets import Intervals, Span
+from floe.recovery.apply_decisions import update_ledger
 from floe.recovery.rollback import Lost, rolled_back, with_gained
 from floe.tables import snapshot_summary
 from floe.tables.exceptions import TableRefused

@@ -6,8 +6,8 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, ListType, LongType, MapType, NestedField, StringType, StructType, TimestampType
 
-from floe.slices.dead_letter_schema import DEAD_LETTERS_SCHEMA, check_suitable
-from floe.slices.dead_letter_table import DeadLetterTable
+from floe.tables.dead_letter_schema import DEAD_LETTERS_SCHEMA, check_suitable
+from floe.tables.dead_letter_table import DeadLetterTable
 from floe.tables.exceptions import DeadLetterTableUnsuitable
 from tests.support.tables.lake import SCHEMA, TOPIC, Lake
 from tests.support.tables.slices import make_plan

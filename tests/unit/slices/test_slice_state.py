@@ -9,8 +9,8 @@ import pytest
 from floe.kafka.settings import KafkaSettings
 from floe.model.plan import Plan
 from floe.model.positions import PartitionBacklog, PositionMetadata
-from floe.slices import slice_state
-from floe.slices.slice_state import SliceState
+from floe_job.driver import inputs
+from floe_job.driver.inputs import SliceState
 from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC_ID, Lake
 from tests.support.tables.slices import make_plan
 
@@ -35,7 +35,7 @@ def test_slice_of_unknown_tables_has_recent_and_behind_ones(lake: Lake, monkeypa
         asked.append(ends)
         return frozenset({"rpc.recent", "rpc.letters"})
 
-    monkeypatch.setattr(slice_state, "recent_tables", recent)
+    monkeypatch.setattr(inputs, "recent_tables", recent)
     plan = make_plan((0, 0, 9), tables=(), backlogs={TABLE: PartitionBacklog(1, ROUTE)})
     found = read(lake, plan, **DYNAMIC)
     assert asked == [plan.control_ends]

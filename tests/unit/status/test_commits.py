@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from floe.status.commits import rows_of
+from floe.status.tables import rows_of
 
 
 def metadata(summary: dict[str, str] | None, branch: str = "main") -> Any:

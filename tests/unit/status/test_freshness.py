@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from floe.status.connector_status import Backlog, ConnectorStatus, PartitionStatus
 from floe.status.freshness import MAX_TABLES, Freshness, TableFreshness, freshness_of
-from floe.status.model import Backlog, ConnectorStatus, PartitionStatus
 from tests.support.status.records import MINUTE, NOW, status
 
 MAX_MS = 600_000

@@ -9,10 +9,10 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals
+from floe.status.connector_status import Backlog, ConnectorStatus, PartitionStatus, TableStatus
 from floe.status.freshness import Freshness, TableFreshness
 from floe.status.metrics import FAMILIES, metrics
-from floe.status.model import Backlog, ConnectorStatus, PartitionStatus, TableStatus
 from floe.status.record import DeadLetterReason, StatusRecord
 from tests.support.repository import ROOT
 from tests.support.status.records import NOW, RECORDS, commit, status, table

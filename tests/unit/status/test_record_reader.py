@@ -13,13 +13,11 @@ from floe.config.secrets.mask import learn
 from floe.kafka.exceptions import KafkaUnreachable
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
-from floe.model.ranges import PartitionLog, TopicPartition
+from floe.model.offsets import Intervals, PartitionLog, TopicPartition
 from floe.status import record_reader as module
-from floe.status.parts.unread_age import UnreadAge
 from floe.status.reader import LookUp
 from floe.status.record import ControlEvent, DeadLetterReason, HeldOffsets, Point, StatusRecord
-from floe.status.record_reader import COMMITS, collect_record, rebased, record_after_run, unknown_record
+from floe.status.record_reader import COMMITS, UnreadAge, collect_record, rebased, record_after_run, unknown_record
 from tests.support.status.records import MINUTE, NOW, commit, status, table
 
 HELD = (HeldOffsets("db.t", "pizzas", 0, Intervals(((0, 10),))),)

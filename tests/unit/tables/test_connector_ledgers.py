@@ -9,11 +9,10 @@ import pytest
 from floe.catalogs.exceptions import LoginRefused
 from floe.model.exceptions import LedgerUnreadable, PlanRefused
 from floe.model.holding import Holding, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import write_properties
+from floe.model.offsets import Intervals, PartitionLog, TopicPartition
 from floe.model.positions import LeaderEpoch, PartitionBacklog, Position, PositionMetadata
-from floe.model.ranges import PartitionLog, TopicPartition
 from floe.tables import connector_ledgers as module
 from floe.tables.connector_ledgers import Ledgers, check_no_rows_of_sink
 from tests.support.tables.foreign_changes import append_foreign

@@ -7,7 +7,7 @@ import pytest
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from floe.model.ledger_codec import property_name, write_properties
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 from floe.recovery.rollback import rolled_back, with_gained
 from floe.tables import expiry
 from floe.tables.exceptions import TableRefused

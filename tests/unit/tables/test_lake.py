@@ -13,8 +13,7 @@ from floe.catalogs.exceptions import CatalogUnreachable, TableMissing, TableUnsu
 from floe.exceptions import Retryable
 from floe.model.route_hash import route_hash
 from floe.tables.exceptions import TableRefused, TableReplaced
-from floe.tables.table_ledger import ledger_of
-from floe.tables.table_state import Since
+from floe.tables.table_state import Since, ledger_of
 from tests.support.tables.lake import CLUSTER, OTHER_TABLE, SCHEMA, TABLE, TOPIC, Lake
 from tests.support.tables.slices import Write, make_plan
 

@@ -25,7 +25,7 @@ from floe.parquet.table_writer import TableWriter
 from floe.tables.change import SpecFile, replace_files
 from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import LedgerUpdate, append, commit_change
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_state import ledger_of
 from tests.support.tables.foreign_changes import append_foreign
 from tests.support.tables.lake import BY_SAUCE, GROUP, LEDGER, TABLE, Lake, expected
 from tests.support.tables.slices import Write

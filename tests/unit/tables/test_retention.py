@@ -6,7 +6,7 @@ import pytest
 from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 
 from floe.config.sections.table_properties import SHIPPED_RETENTION
-from floe.tables.retention import Retention
+from floe.tables.expiry import Retention
 
 DAY = 86_400_000
 

@@ -4,7 +4,7 @@ import pytest
 
 from floe.config import parse_connector
 from floe.model.route_hash import route_hash
-from floe.tables.routes import Routes
+from floe.tables.table_state import Routes
 from tests.support.connectors import JSON
 
 TOPIC, TABLE, OTHER = "orders", "rpc.orders", "rpc.other"

@@ -29,18 +29,16 @@ from pyiceberg.types import LongType, NestedField, StringType, StructType
 
 from floe.config import parse_connector
 from floe.config.sections.transforms import TransformSpec
-from floe.config.transforms.kafka_metadata import KafkaMetadata
+from floe.config.transforms.iceberg import KafkaMetadata
 from floe.config.transforms.python_class import PythonClass
 from floe.model.holding import Holding, LogId
-from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import property_name, write_properties
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import Intervals, OffsetRange
 from floe.parquet import file_rewriter
 from floe.tables import row_removal as module
 from floe.tables.exceptions import TableRefused
-from floe.tables.row_removal import RowRemover, check_no_shared_offsets
-from floe.tables.source_columns import OriginColumns, check_has_transform
+from floe.tables.row_removal import OriginColumns, RowRemover, check_has_transform, check_no_shared_offsets
 from tests.support.connectors import MINIMAL
 from tests.support.tables.lake import GROUP, TOPIC, TOPIC_ID, Lake
 

@@ -10,7 +10,7 @@ import pytest
 import floe
 from floe.control.announcement import next_offset
 from floe.control.wire.events import TopicPartitionOffset
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 from floe.tables.snapshot_summary import MAX_PROPERTY_LENGTH, offset_date_time, valid_through
 from tests.support.tables.foreign_changes import append_foreign
 from tests.support.tables.lake import GROUP, OFFSETS, TIME_MS, TOPIC, Lake

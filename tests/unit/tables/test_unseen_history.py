@@ -5,7 +5,7 @@ from unittest.mock import patch
 import pytest
 from pyiceberg.table import Table
 
-from floe.catalogs.providers.registry import provider_of
+from floe.catalogs.providers.catalog_providers import provider_of
 from floe.model.ledger import Anchor, Ledger
 from floe.tables.history import Finding, check_table_history
 from floe.tables.snapshot_commit import append

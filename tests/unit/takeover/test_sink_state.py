@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from floe.model.offsets import PartitionLog, TopicPartition
 from floe.model.positions import Position, PositionMetadata
-from floe.model.ranges import PartitionLog, TopicPartition
 from floe.takeover.exceptions import TakeoverBlocked, TakeoverRefused
 from floe.takeover.sink_state import check_possible, effective_positions
 

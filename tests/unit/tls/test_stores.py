@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.registry.client import SchemaRegistry
-from floe.registry.exceptions import RegistryMisconfigured, RegistryUnreachable
-from floe.tls.exceptions import StoreUnusable
-from floe.tls.store_file import StoreFile
+from floe.schema_registry.client import SchemaRegistry
+from floe.schema_registry.exceptions import RegistryMisconfigured, RegistryUnreachable
+from floe.tls.store_file import StoreFile, StoreUnusable
 from floe.tls.stores import identity, trusted_certificates
 from tests.support.registry.certificates import Authority
 from tests.support.registry.double import schema, serving

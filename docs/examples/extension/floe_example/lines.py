@@ -2,7 +2,7 @@
 
 from floe.config.converters.base import ConverterClass, ConverterSpec, Role
 from floe.config.engine import Engine
-from floe.config.keys.option_reader import OptionReader
+from floe.config.keys.reader import OptionReader
 
 _CODE = Engine("floe_example.lines_code:line_converters")
 

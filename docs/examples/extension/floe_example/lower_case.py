@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from floe.config.engine import Engine
-from floe.config.keys.option_reader import OptionReader
+from floe.config.keys.reader import OptionReader
 from floe.config.properties import Properties
 from floe.config.transforms.options import By, TopicKept, TransformClass, TransformEngine, names_of
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Final
 
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.base_auth_manager import COOKIE_NAME_JWT_TOKEN
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails, VariableDetails
 from airflow.models.dag import DagModel
+from airflow.models.log import Log
 from fastapi import Request
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from floe.api.access import READS, readable
 from floe.api.connect import wanted_states
-from floe.api.connect.answers import ConnectError
-from floe.api.connect.known_connectors import KnownConnector, known_connectors
-from floe.api.identity import READS
-from floe.api.permissions import readable
+from floe.api.connect.connector_store import KnownConnector, known_connectors
+from floe.api.connect.http import ConnectError
 from floe.config.stored.operator_lists import SWITCH, OperatorLists
 from floe.config.stored.stored_connector import CONNECTOR
 
@@ -109,3 +111,44 @@ def require_new(user: BaseUser, session: Session, name: str) -> None:
     wanted_states.settle_now(session, name)
     if session.scalar(select(DagModel.dag_id).where(DagModel.dag_id == name)) is not None:
         require_dag(user, session, name, "PUT")
+
+
+# Airflow's audit log of what was changed by REST: who, which connector, what; never a value of a configuration.
+
+
+PREFIX: Final = "floe.connector."
+"""How the names of events begin."""
+
+MAX_ENTRIES: Final = 100
+_MAX_KEY: Final = 200
+"""Keys, and characters of each, that are kept: a caller may send many and long ones."""
+
+
+def record(
+    session: Session,
+    user: BaseUser,
+    event: str,
+    connector: str,
+    *,
+    run_id: str | None = None,
+    keys: Collection[str] = (),
+    **more: Any,
+) -> None:
+    """Add an entry, which is committed with the change that it is of, or not at all.
+
+    ``keys``: those of the configuration that were changed. ``more``: what else was changed, none of it a secret.
+    """
+    listed = sorted(key[:_MAX_KEY] for key in keys)
+    details = {**({"keys": listed[:MAX_ENTRIES]} if listed else {}), **more}
+    if len(listed) > MAX_ENTRIES:
+        details["more_keys"] = len(listed) - MAX_ENTRIES
+    name = user.get_name()
+    entry = Log(
+        event=PREFIX + event,
+        owner=name,
+        owner_display_name=name,
+        extra=json.dumps(details),
+        dag_id=connector,
+        run_id=run_id,
+    )
+    session.add(entry)

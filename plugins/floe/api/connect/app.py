@@ -6,13 +6,11 @@ import os
 
 from fastapi import Depends, FastAPI
 
+from floe.api.access import caller
 from floe.api.connect.access import no_cookie
-from floe.api.connect.answers import add_error_answers, error_answer
-from floe.api.connect.http.methods import HeadCalls
-from floe.api.connect.http.plain_paths import PlainPaths
+from floe.api.connect.http import HeadCalls, PlainPaths, add_error_answers, error_answer
 from floe.api.connect.routes import connectors, offsets, plugins, states, worker
-from floe.api.identity import caller
-from floe.api.unexpected_errors import UnexpectedErrors
+from floe.api.middleware import UnexpectedErrors
 from floe.config.secrets.mask import learn_environment
 
 

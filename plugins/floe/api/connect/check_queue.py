@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from floe.api.connect.answers import ConnectError
+from floe.api.connect.http import ConnectError
 
 MAX_WAITING: Final = 4
 """Each holds a thread of the API server, which has 40."""

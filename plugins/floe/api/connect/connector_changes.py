@@ -3,32 +3,48 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 from collections.abc import Collection, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.configuration import conf
 from airflow.models.dag import DagModel, DagTag
+from airflow.models.dagbag import DagPriorityParsingRequest
+from airflow.models.dagbundle import DagBundleModel
+from airflow.models.taskinstance import TaskInstance, clear_task_instances
 from airflow.sdk import timezone
+from airflow.utils.session import create_session
 from airflow.utils.state import DagRunState
 from sqlalchemy import select, update
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from floe.api.connect import audit_log, connector_rows, wanted_states
-from floe.api.connect.answers import ConnectError
+from floe.api.connect import access, connector_store, wanted_states
 from floe.api.connect.check_queue import CHECKS
-from floe.api.connect.connector_rows import Row
-from floe.api.connect.known_connectors import FOLDER, KnownConnector, known_connectors
-from floe.api.connect.parse_request import request_parsing
+from floe.api.connect.connector_states import FAILED, States
+from floe.api.connect.connector_store import FOLDER, KnownConnector, Row, known_connectors
+from floe.api.connect.http import ConnectError
 from floe.api.dag_states import SINK, TAG
 from floe.config import ConfigError, Connector, ConnectorFile
-from floe.config.limits import check_count
+from floe.config.document import check_count
 from floe.config.names import REPLAY_SUFFIX
-from floe.config.secrets.quoted_secrets import without_secrets
+from floe.config.secrets.mask import without_secrets
 from floe.config.stored.budget import Use
-from floe.config.stored.connector_file import groups_of, parsed, place_of
 from floe.config.stored.operator_lists import secret_reference
-from floe.config.stored.stored_connector import DELETED, PAUSED, RUNNING, STOPPED, StoredConnector, secrets_from_text
+from floe.config.stored.stored_connector import (
+    DELETED,
+    PAUSED,
+    RUNNING,
+    STOPPED,
+    StoredConnector,
+    groups_of,
+    parsed,
+    place_of,
+    secrets_from_text,
+)
 
 INITIAL: Final = (RUNNING, PAUSED, STOPPED)
 
@@ -41,11 +57,11 @@ def create(
     _require_no_dag(session, name)
     begun = StoredConnector(name, {}, made=timezone.utcnow())
     stored = _checked(session, begun, name, config, is_paused=initial_state != RUNNING)
-    connector_rows.create(session, stored)
-    connector_rows.set_mark(session, name, STOPPED if initial_state == STOPPED else None)
+    connector_store.create(session, stored)
+    connector_store.set_mark(session, name, STOPPED if initial_state == STOPPED else None)
     # a DAG of this name may be there from before
     session.execute(update(DagModel).where(DagModel.dag_id == name).values(is_paused=stored.is_paused))
-    audit_log.record(session, user, "create", name, keys=stored.config, initial_state=initial_state)
+    access.record(session, user, "create", name, keys=stored.config, initial_state=initial_state)
     session.commit()
     request_parsing()
 
@@ -64,8 +80,8 @@ def replace(session: Session, user: BaseUser, known: KnownConnector, config: Map
     stored = _checked(session, before, known.name, config, is_paused=before.is_paused)
     if stored == before and dict(stored.secrets) == dict(before.secrets):
         return
-    connector_rows.replace(session, stored, row)
-    audit_log.record(session, user, "configure", known.name, keys=_changed(before.values, stored.values))
+    connector_store.replace(session, stored, row)
+    access.record(session, user, "configure", known.name, keys=_changed(before.values, stored.values))
     session.commit()
     request_parsing()
 
@@ -75,10 +91,10 @@ def delete(session: Session, user: BaseUser, known: KnownConnector) -> None:
 
     A run that is active, a replay too, goes on to its end with the configuration, which is removed then.
     """
-    connector_rows.hold(session, known.name, _require_rest(known))
+    connector_store.hold(session, known.name, _require_rest(known))
     wanted_states.end_runs(session, known.name, DagRunState.QUEUED)
     wanted_states.want(session, known.name, DELETED)
-    audit_log.record(session, user, "delete", known.name)
+    access.record(session, user, "delete", known.name)
     session.commit()
     request_parsing()
 
@@ -182,4 +198,83 @@ def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
 
 
 def _secrets(session: Session, name: str) -> dict[str, str]:
-    return secrets_from_text(connector_rows.secrets_text(session, name))
+    return secrets_from_text(connector_store.secrets_text(session, name))
+
+
+# Pause, resume, stop, restart: what these calls mean for the DAG of a connector.
+
+
+_ORDER: Final = {"plan": 0, "write": 1, "commit": 2}
+_FAILED: Final = ("failed", "upstream_failed")
+
+
+_EVENTS: Final = {PAUSED: "pause", STOPPED: "stop", RUNNING: "resume"}
+
+
+def set_state(session: Session, user: BaseUser, known: KnownConnector, state: str) -> None:
+    """Let a connector be running, paused or stopped. A run that is active goes on to its end, and no other begins."""
+    wanted_states.want(session, known.name, state)
+    access.record(session, user, _EVENTS[state], known.name)
+    session.commit()
+
+
+def restart(session: Session, user: BaseUser, known: KnownConnector) -> None:
+    """Clear the failed tasks of the last run, so that they run again; nothing where the last run did not fail."""
+    states = States.read(session, [known.name])
+    run = states.failed_run(known)
+    if states.of(known)[2] != FAILED or run is None:
+        return
+    chosen = (TaskInstance.dag_id == known.name, TaskInstance.run_id == run.run_id)
+    tasks = sorted(session.scalars(select(TaskInstance).where(*chosen)), key=lambda one: _ORDER.get(one.task_id, 0))
+    failed = next((at for at, one in enumerate(tasks) if one.state in _FAILED), len(tasks))
+    # what is behind a failed task may have ended well without it
+    clear_task_instances(tasks[failed:], session)
+    cleared = [task.task_id for task in tasks[failed:]]
+    access.record(session, user, "restart", known.name, run_id=run.run_id, tasks=cleared)
+    session.commit()
+
+
+# The request that Airflow parses the files of connectors made by REST now, by which one is a DAG within seconds.
+
+
+log = logging.getLogger(__name__)
+
+FILES: Final = ("rest_sink.py", "rest_replay.py")
+
+
+def request_parsing() -> None:
+    """Ask for the files with DAGs of connectors made by REST. Harmless if the same was asked for already, and if it fails.
+
+    Airflow parses the files again in any case, only later.
+    """
+    try:
+        with create_session() as session:
+            places = _places(session)
+        for bundle, file in sorted(places):
+            _request(bundle, file)
+    except SQLAlchemyError as error:
+        log.warning("The change of a connector waits for Airflow's next parsing of %s: %s", FILES, type(error).__name__)
+
+
+def _request(bundle: str, file: str) -> None:
+    try:
+        with create_session() as session:
+            session.add(DagPriorityParsingRequest(bundle_name=bundle, relative_fileloc=file))
+    except IntegrityError:
+        log.debug("The parsing of %s is asked for already", file)
+
+
+def _places(session: Session) -> set[tuple[str, str]]:
+    """Return bundle and path of the files: beside those that made floe's DAGs, or in the folder of DAGs if there is none."""
+    query = (
+        select(DagModel.bundle_name, DagModel.relative_fileloc)
+        .join(DagTag, DagTag.dag_id == DagModel.dag_id)
+        .where(DagTag.name == TAG, DagModel.bundle_name.is_not(None), DagModel.relative_fileloc.is_not(None))
+        .distinct()
+    )
+    folders = {(str(bundle), PurePosixPath(str(file)).parent) for bundle, file in session.execute(query)}
+    if folders:
+        return {(bundle, str(folder / file)) for bundle, folder in folders for file in FILES}
+    folder = Path(conf.get("core", "dags_folder"))
+    bundles = session.scalars(select(DagBundleModel.name).where(DagBundleModel.active.is_(True))).all()
+    return {(bundle, file) for bundle in bundles for file in FILES if (folder / file).is_file()}

@@ -13,10 +13,9 @@ from sqlalchemy.orm import Session
 
 import floe
 from floe.api.airflow_health import airflow_health
-from floe.api.connect.connector_rows import marks
-from floe.api.connect.known_connectors import KnownConnector
+from floe.api.connect.connector_store import KnownConnector, marks
 from floe.api.dag_states import DagState, RunState, dag_states, last_runs
-from floe.api.failures import failures
+from floe.api.summaries import failures
 from floe.config.secrets.mask import clip
 from floe.config.stored.stored_connector import PAUSED, RUNNING, STOPPED, WANTED
 from floe.status.airflow_health import AirflowHealth

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from floe.api.connect.key_definitions import definition_of, group_of, orders, plain_keys
-from floe.api.connect.known_connectors import FOLDER
+from floe.api.connect.connector_store import FOLDER
 from floe.config import ConfigError
-from floe.config.keys.lookup import find
-from floe.config.limits import check_count
+from floe.config.document import check_count
+from floe.config.keys.key import Key, Kind, Status
+from floe.config.keys.lookup import KEYS, find
 from floe.config.parser import parse_connector
-from floe.config.providers.operator_settings import OperatorSettings
+from floe.config.providers.allow_list import OperatorSettings
 from floe.config.secrets.detection import is_secret
-from floe.config.secrets.mask import hide
-from floe.config.secrets.quoted_secrets import without_secrets
-from floe.config.stored.connector_file import groups_of, parsed
+from floe.config.secrets.mask import hide, without_secrets
 from floe.config.stored.operator_lists import OperatorLists, secret_reference
-from floe.config.stored.stored_connector import StoredConnector
+from floe.config.stored.stored_connector import StoredConnector, groups_of, parsed
 
 NULL: Final = "{key!r} is null: give it a value or leave it out"
 
@@ -101,3 +100,68 @@ def _config(key: str, order: int, config: Mapping[str, str], errors: list[str]) 
         "definition": definition,
         "value": {"name": key, "value": value, "recommended_values": [], "errors": errors, "visible": True},
     }
+
+
+# Definitions of keys as Connect describes them, from floe's table of keys.
+
+
+REQUIRED: Final = frozenset({"name", "value.converter", "iceberg.catalog.type"})
+_NAMED: Final = frozenset({"iceberg.connect.group-id", "iceberg.control.group-id"})
+"""Keys whose default has the connector's name in it: their definition has none."""
+
+_TYPES: Final = {Kind.MAP: "STRING"}
+_COMMON: Final = "Common"
+_GROUPS: Final = (
+    ("transforms", "Transforms"),
+    ("predicates", "Predicates"),
+    ("errors.", "Error Handling"),
+    ("iceberg.", "Iceberg"),
+    ("floe.", "floe"),
+)
+
+
+def definitions() -> list[dict[str, Any]]:
+    """Return the definitions of all keys that are no patterns, in the order of the table."""
+    entries = {entry.name: entry for entry in plain_keys()}
+    return [definition_of(key, entries[key], order) for key, order in orders(entries).items()]
+
+
+def orders(keys: Iterable[str]) -> dict[str, int]:
+    """Number keys, each in its group."""
+    counts: Counter[str] = Counter()
+    found: dict[str, int] = {}
+    for key in dict.fromkeys(keys):
+        counts[group_of(key)] += 1
+        found[key] = counts[group_of(key)]
+    return found
+
+
+def plain_keys() -> list[Key]:
+    """Return the keys that a connector may have under exactly one name."""
+    return [entry for entry in KEYS if not entry.is_pattern and entry.status is not Status.REFUSED]
+
+
+def definition_of(key: str, entry: Key | None, order: int) -> dict[str, Any]:
+    """Describe a key; ``entry`` is its row in the table, None for one that floe does not know. ``order``: in its group."""
+    kind = Kind.STRING if entry is None else entry.kind
+    is_required = key in REQUIRED
+    has_default = entry is not None and not is_required and key not in _NAMED
+    default = entry.default if entry is not None and has_default else None
+    return {
+        "name": key,
+        "type": "PASSWORD" if kind is Kind.STRING and is_secret(key) else _TYPES.get(kind, kind.name),
+        "required": is_required,
+        "default_value": default,
+        "importance": "HIGH" if is_required else "MEDIUM" if entry and entry.status is Status.SUPPORTED else "LOW",
+        "documentation": "" if entry is None else entry.doc,
+        "group": group_of(key),
+        "width": "MEDIUM",
+        "display_name": key,
+        "dependents": [],
+        "order_in_group": order,
+    }
+
+
+def group_of(key: str) -> str:
+    """Name the group that a key is shown in."""
+    return next((group for start, group in _GROUPS if key.startswith(start)), _COMMON)

@@ -18,8 +18,8 @@ from airflow.utils.state import DagRunState
 from sqlalchemy import Table, select, update
 from sqlalchemy.orm import Session
 
-from floe.api.connect import asset_rows, connector_rows
-from floe.api.connect.connector_rows import Row
+from floe.api.connect import asset_rows, connector_store
+from floe.api.connect.connector_store import Row
 from floe.config.names import REPLAY_SUFFIX
 from floe.config.stored.stored_connector import DELETED, PAUSED, RUNNING, STOPPED, WANTED
 
@@ -29,7 +29,7 @@ _RUNS: Final[Table] = DagRun.__table__
 
 def want(session: Session, name: str, state: str) -> None:
     """Keep the state that a connector is to have, and give it as far as it can be given now; the caller commits."""
-    connector_rows.set_mark(session, name, WANTED + state)
+    connector_store.set_mark(session, name, WANTED + state)
     settle(session, name)
 
 
@@ -38,7 +38,7 @@ def settle(session: Session, name: str | None = None) -> bool:
 
     The caller commits. A change that another process made meanwhile is left to it.
     """
-    marks = connector_rows.marks(session, name)
+    marks = connector_store.marks(session, name)
     dags = _Dags.read(session, [dag_id for one in marks for dag_id in dags_of(one)]) if marks else _Dags()
     changed = [one for one, row in marks.items() if _settle(session, one, row, dags)]
     return bool(changed)
@@ -52,7 +52,7 @@ def settle_now(session: Session, name: str | None = None) -> None:
 
 def leaving(session: Session, name: str | None = None) -> set[str]:
     """Return the connectors that are to be deleted when their runs have ended."""
-    return {one for one, row in connector_rows.marks(session, name).items() if row.text == LEAVING}
+    return {one for one, row in connector_store.marks(session, name).items() if row.text == LEAVING}
 
 
 def awaited(session: Session, name: str) -> str:
@@ -97,15 +97,15 @@ def _settle(session: Session, name: str, mark: Row, dags: _Dags) -> bool:
     if is_paused is None:
         return False  # Airflow has not read it
     if wanted == RUNNING:
-        return connector_rows.change_mark(session, name, mark, None) and _set_paused(session, name, False)
+        return connector_store.change_mark(session, name, mark, None) and _set_paused(session, name, False)
     if wanted not in (PAUSED, STOPPED):
         return False
     if name in dags.active:
         # paused in Airflow, or by a request at the moment in which the run began: as it is, it would never end
         return is_paused and _change(session, name, mark, WANTED + wanted) and _set_paused(session, name, False)
     if mark.text == wanted:
-        return not is_paused and connector_rows.change_mark(session, name, mark, None)  # unpaused in Airflow
-    return connector_rows.change_mark(session, name, mark, wanted) and _set_paused(session, name, True)
+        return not is_paused and connector_store.change_mark(session, name, mark, None)  # unpaused in Airflow
+    return connector_store.change_mark(session, name, mark, wanted) and _set_paused(session, name, True)
 
 
 def _delete(session: Session, name: str, mark: Row, dags: _Dags) -> bool:
@@ -114,9 +114,9 @@ def _delete(session: Session, name: str, mark: Row, dags: _Dags) -> bool:
         # a run ends if its DAG is not paused, and none begins where it is
         wrong = [one for one in sorted(own) if dags.paused.get(one, one not in active) == (one in active)]
         return bool([_set_paused(session, one, one not in active) for one in wrong])
-    if not connector_rows.change_mark(session, name, mark, None):
+    if not connector_store.change_mark(session, name, mark, None):
         return False
-    connector_rows.remove(session, name)
+    connector_store.remove(session, name)
     asset_rows.forget(session, name, dags_of(name))
     # Airflow itself takes two minutes to see that a DAG is gone
     session.execute(update(DagModel).where(DagModel.dag_id.in_(own)).values(is_stale=True))
@@ -133,7 +133,7 @@ def end_runs(session: Session, name: str, *states: DagRunState) -> None:
 
 
 def _change(session: Session, name: str, mark: Row, text: str) -> bool:
-    return mark.text == text or connector_rows.change_mark(session, name, mark, text)
+    return mark.text == text or connector_store.change_mark(session, name, mark, text)
 
 
 def _set_paused(session: Session, dag_id: str, is_paused: bool) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from floe.config.catalogs.registry import TYPES
+from floe.config.catalogs.catalog_types import TYPES
 from floe.config.connection_fields import ConnectionFields, text_of
 
 CATALOG_KEY: Final = "floe.catalog.conn-id"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from floe.config.catalogs.base import CatalogKey, KeyStatus
-from floe.config.catalogs.registry import TYPES
+from floe.config.catalogs.catalog_types import TYPES
 from floe.config.catalogs.stores import STORE_KEYS
 
 _HEAD: Final = """# Keys of catalogs

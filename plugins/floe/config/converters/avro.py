@@ -7,7 +7,7 @@ from typing import Final
 from floe.config.converters.base import KEYS_AND_VALUES, ConverterClass, ConverterSpec, Role
 from floe.config.converters.kinds import AVRO
 from floe.config.converters.with_registry import check_ids, read_nullables, spec_with_registry
-from floe.config.keys.option_reader import OptionReader
+from floe.config.keys.reader import OptionReader
 
 ENHANCED_SUPPORT: Final = "enhanced.avro.schema.support"
 CONNECT_METADATA: Final = "connect.meta.data"

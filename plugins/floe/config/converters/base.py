@@ -11,7 +11,7 @@ from floe.config.engine import Engine
 from floe.config.properties import Properties
 
 if TYPE_CHECKING:
-    from floe.config.keys.option_reader import OptionReader
+    from floe.config.keys.reader import OptionReader
 
 Role = Literal["key", "value", "header"]
 

@@ -9,7 +9,7 @@ from floe.config.converters.base import KEYS_AND_VALUES, ConverterClass, Convert
 from floe.config.converters.json import DECIMAL_FORMAT, REPLACE_NULL, SCHEMAS_ENABLE, warn_of_defaults
 from floe.config.converters.kinds import EXT_JSON
 from floe.config.converters.with_registry import spec_with_registry
-from floe.config.keys.option_reader import OptionReader
+from floe.config.keys.reader import OptionReader
 from floe.config.properties import Properties
 
 _HEADERS: Final = "apicurio.registry.headers.enabled"

@@ -38,12 +38,12 @@ _CODE: Final = "floe_job.convert"
 _PLAIN: Final = Engine(f"{_CODE}.plain.decoder:plain_converters")
 
 ENGINES: Final[dict[str, Engine]] = {
-    JSON: Engine(f"{_CODE}.json.converters:JsonConverters"),
-    ENVELOPE: Engine(f"{_CODE}.envelope.converters:envelope_converters"),
-    EXT_JSON: Engine(f"{_CODE}.ext_json.converters:ext_json_converters"),
-    JSON_SCHEMA: Engine(f"{_CODE}.json_schema.converters:json_schema_converters"),
-    AVRO: Engine(f"{_CODE}.avro.converters:avro_converters"),
-    PROTOBUF: Engine(f"{_CODE}.protobuf.converters:protobuf_converters"),
+    JSON: Engine(f"{_CODE}.json.decoder:JsonConverters"),
+    ENVELOPE: Engine(f"{_CODE}.envelope.decoder:envelope_converters"),
+    EXT_JSON: Engine(f"{_CODE}.ext_json:ext_json_converters"),
+    JSON_SCHEMA: Engine(f"{_CODE}.json_schema.decoder:json_schema_converters"),
+    AVRO: Engine(f"{_CODE}.avro.decoder:avro_converters"),
+    PROTOBUF: Engine(f"{_CODE}.protobuf.decoder:protobuf_converters"),
     **dict.fromkeys(sorted(PLAIN_KINDS), _PLAIN),
 }
 """What reads each kind: it takes a ``ConverterSpec`` and the context of a task, and returns ``Converters``."""

@@ -6,7 +6,7 @@ from typing import Final
 from floe.config.converters.base import ALL_ROLES, ConverterClass, ConverterSpec, Role
 from floe.config.converters.charsets import ENCODING, codec_of
 from floe.config.converters.kinds import BOOLEAN, BYTES, NUMBERS, PLAIN_KINDS, SIMPLE_HEADER, STRING
-from floe.config.keys.option_reader import OptionReader
+from floe.config.keys.reader import OptionReader
 from floe.config.properties import Properties
 from floe.config.secrets.detection import is_reference
 

@@ -7,11 +7,11 @@ from typing import Final, cast
 
 from floe.config.converters.base import API, ConverterSpec, Role
 from floe.config.exceptions import ConfigError
-from floe.config.keys.option_reader import OptionReader
+from floe.config.keys.reader import OptionReader
 from floe.config.properties import Properties
-from floe.config.registry.apicurio import read_apicurio
-from floe.config.registry.confluent import read_confluent
-from floe.config.registry.settings import Api, RegistrySettings
+from floe.config.schema_registry.apicurio import read_apicurio
+from floe.config.schema_registry.confluent import read_confluent
+from floe.config.schema_registry.settings import Api, RegistrySettings
 
 _KEEP_NULLS: Final = "ignore.default.for.nullables"
 _ID_DESERIALIZER: Final = "schema.id.deserializer"

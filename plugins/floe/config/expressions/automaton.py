@@ -1,4 +1,4 @@
-r"""Expressions matched in a time that is linear in their size and in the values, for all expressions and values.
+"""Expressions matched in a time that is linear in their size and in the values, for all expressions and values.
 
 RE2 has no look-around. A backtracking engine takes exponential time for ``(a+)+`` and thirty letters. This one follows all
 paths at once, through many values at once. For each state it keeps the reachable places of the text, as the bits of one
@@ -6,10 +6,14 @@ number. ``(?=…)`` and ``(?<=…)`` are automata of their own, followed backwar
 each place is a bit of a number, too. Back-references and atomic groups are not possible this way.
 """
 
+from __future__ import annotations
+
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, NoReturn
 
 from floe.config.expressions import cpython_internals
 
@@ -41,7 +45,7 @@ class _Characters(NamedTuple):
 class _Look:
     """An expression that must, or must not, match from a place on or up to it."""
 
-    automaton: "_Graph"
+    automaton: _Graph
     is_behind: bool
     is_negated: bool
 
@@ -142,15 +146,15 @@ class _Graph:
 
     # -- following ----------------------------------------------------------------------------------------------------
 
-    def ends(self, text: "_Text", starts: int) -> int:
+    def ends(self, text: _Text, starts: int) -> int:
         """Return the places up to which it matches from some places on."""
         return self._follow(text, self.first, starts, 0)
 
-    def starts(self, text: "_Text", ends: int) -> int:
+    def starts(self, text: _Text, ends: int) -> int:
         """Return the places from which it matches up to some places."""
         return self._follow(text, 0, ends, self.first, backwards=True)
 
-    def _follow(self, text: "_Text", first: int, places: int, last: int, *, backwards: bool = False) -> int:
+    def _follow(self, text: _Text, first: int, places: int, last: int, *, backwards: bool = False) -> int:
         reached = [0] * len(self.after)
         waiting = {first: places}
         while waiting:
@@ -276,3 +280,82 @@ def _bits(places: Iterable[int], length: int) -> int:
     for place in places:
         digits[place] = 0x31
     return int(bytes(digits[::-1]) or b"0", 2)
+
+
+# Sets of characters, as ranges of code points, written for Python.
+
+
+Spans = list[tuple[int, int]]
+"""Characters, first and last."""
+
+
+class Different(Exception):
+    """Java reads the expression differently, or not at all."""
+
+
+_CATEGORIES: dict[str, Spans] = {
+    "DIGIT": [(0x30, 0x39)],
+    "SPACE": [(0x09, 0x0D), (0x20, 0x20)],
+    "WORD": [(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)],
+}
+
+
+@lru_cache(2000)
+def class_of(given: tuple[tuple[int, int], ...], negation: str, ignores_case: bool) -> str:
+    """Write a class of these characters."""
+    ranges = list(given)
+    if ignores_case:
+        ranges += other_case(ranges)
+    if not negation and all(first == last for first, last in ranges):
+        chars = sorted({char for char, _ in ranges})
+        if len(chars) == 1 or (len(chars) == 2 and chars[0] ^ chars[1] == 0x20):
+            # no [Ss]: RE2 reads it as (?i:s), which may later match U+017F too
+            return f"(?:{'|'.join(map(text, chars))})" if len(chars) == 2 else text(chars[0])
+    if not negation and any(last == sys.maxunicode for _, last in ranges):
+        # compiling a class up to the last character takes milliseconds, compiling its complement does not
+        ranges, negation = complement(merged(ranges)), "^"
+        if not ranges:
+            return "(?s:.)"
+    return f"[{negation}{''.join(f'{text(first)}-{text(last)}' for first, last in ranges)}]"
+
+
+def ranges(op: Any, of: Any) -> Spans:
+    """Return the characters of a class's member."""
+    if op.name == "NEGATE":
+        return []
+    if op.name != "CATEGORY":
+        return [of if op.name == "RANGE" else (of, of)]
+    *negation, name = of.name.removeprefix("CATEGORY_").split("_")
+    return complement(_CATEGORIES[name]) if negation else _CATEGORIES[name]
+
+
+def complement(ranges: Spans) -> Spans:
+    edges = [-1, *(edge for one in ranges for edge in one), sys.maxunicode + 1]
+    return [(last + 1, first - 1) for last, first in zip(edges[::2], edges[1::2], strict=True) if last + 1 < first]
+
+
+def merged(ranges: Spans) -> Spans:
+    """Return the same characters in order, without overlaps."""
+    merged: Spans = []
+    for first, last in sorted(ranges):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def other_case(ranges: Spans) -> Spans:
+    """Return the ASCII letters of some characters in the other case."""
+    dead_letters = [(max(first, a), min(last, a + 25), a) for first, last in ranges for a in (0x41, 0x61)]
+    return [(first ^ 0x20, last ^ 0x20) for first, last, _ in dead_letters if first <= last]
+
+
+def text(char: int) -> str:
+    if 0xD800 <= char <= 0xDFFF:
+        reject(f"\\u{char:x} is a half of a character: write the character itself")
+    return chr(char) if char > 0x7F or chr(char).isalnum() else f"\\x{char:02x}"
+
+
+def reject(why: str) -> NoReturn:
+    raise Different(why)

@@ -7,17 +7,17 @@ Java reads differently, and those that need an engine with exponential time: bac
 back, ``(ab|c)*+`` or ``(?>…)``, of more than a character. Of one character, ``a*+`` is ``a*(?!a)``.
 """
 
+from __future__ import annotations
+
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from floe.config.expressions import cpython_internals
-from floe.config.expressions.automaton import Automaton, check_size
-from floe.config.expressions.char_classes import Different, class_of, ranges, reject, text
-from floe.config.expressions.java_syntax import for_python
+from floe.config.expressions.automaton import Automaton, Different, check_size, class_of, ranges, reject, text
 
 _MAX_CHARACTERS = 4000
 
@@ -116,7 +116,7 @@ def is_plain(text: str) -> bool:
     return _PLAIN.fullmatch(text) is not None
 
 
-def rewritten(text: str, writer: "type[Writer] | None" = None, *, is_whole: bool = True) -> str:
+def rewritten(text: str, writer: type[Writer] | None = None, *, is_whole: bool = True) -> str:
     """Rewrite an expression with Java's meaning, as Python reads it. Raises ValueError.
 
     ``is_whole``: it has to match a whole value.
@@ -289,3 +289,176 @@ def _single(items: Any) -> Any:
 def _check_width(direction: int, items: Any) -> None:
     if direction < 0 and len(set(items.getwidth())) > 1:
         reject("look-behind requires fixed-width pattern; write it in Python's syntax")
+
+
+# Regular expressions whose groups are asked for: written for Java, matched by RE2 alone, which has no look-around.
+
+
+MAX_COUNT: Final = 1000
+"""RE2 counts no further."""
+
+
+@dataclass(frozen=True)
+class Captures:
+    r"""An expression whose groups are asked for. ``names``: of groups, with their numbers.
+
+    ``pattern``: as RE2 reads it; the i-th group is named ``g<i>``. ``$`` and ``\\Z`` are the very end: of a value with a line
+    end this is another place in Java.
+    """
+
+    pattern: str
+    names: Mapping[str, int]
+    groups: int
+
+
+def compile_captures(text: str) -> Captures:
+    """Compile an expression whose groups are asked for.
+
+    :raises ValueError: with the problem and the expression. Look-around is refused, as RE2 does not have it.
+    """
+    if is_plain(text):
+        return Captures(text, {}, 0)
+    written = rewritten(text, _CaptureWriter, is_whole=False)
+    check_expanded(text, written)
+    state = parsed_tree(for_python(text)).state
+    return Captures(written, dict(state.groupdict), state.groups - 1)
+
+
+class _CaptureWriter(Writer):
+    """Rewrites a tree for RE2 alone, with names of all groups."""
+
+    def _named(self, group: int) -> str:
+        return f"?P<g{group}>"
+
+    def _assert(self, of: tuple[int, Any], _: bool) -> str:
+        reject("look-ahead and look-behind cannot be used where groups are asked for: write it without")
+
+    _assert_not = _assert
+
+    def _possessive_repeat(self, of: tuple[int, int, Any], is_last: bool) -> str:
+        least, most, _ = of
+        if least != most:
+            reject("a count with + behind it cannot be used where groups are asked for: leave the + out")
+        return self._repeat(of, "", is_last)
+
+    def _repeat(self, of: tuple[int, int, Any], how: str, is_last: bool) -> str:
+        if of[0] > MAX_COUNT or MAX_COUNT < of[1] < cpython_internals.MAX_REPEAT:
+            reject(f"a count of more than {MAX_COUNT} cannot be used where groups are asked for: write a smaller one")
+        if of[1] > 1 and not of[2].getwidth()[0]:
+            reject("a count of what may be empty, as in (a*)*, has other groups in Java: leave one of the counts out")
+        return super()._repeat(of, how, is_last)
+
+    def _at(self, place: Any, is_last: bool) -> str:
+        if place.name == "AT_NON_BOUNDARY":
+            reject(r"\B cannot be used where groups are asked for: write it without")
+        return r"\z" if place.name in ("AT_END", "AT_END_STRING") else super()._at(place, is_last)
+
+
+# Syntax that Java has and Python does not, written for Python's parser: ``\Q…\E`` and ``(?<name>…)``.
+
+
+_CLASS: Final = r"\[\^?\]?(?:\\.|[^\]\\])*\]"
+_NAMED: Final = re.compile(rf"{_CLASS}|\\.|\(\?<(?=[A-Za-z][A-Za-z0-9]*>)|.", re.DOTALL)
+
+
+def for_python(text: str) -> str:
+    """Write an expression without Java's quotes, and with Python's names of groups."""
+    if "\\Q" in text:
+        text = _unquoted(text)
+    return _NAMED.sub(_with_name, text) if "(?<" in text else text
+
+
+def _with_name(part: re.Match[str]) -> str:
+    return "(?P<" if part[0] == "(?<" else part[0]
+
+
+def _unquoted(text: str) -> str:
+    r"""Write what is in quotes as escapes. Java looks for them before all else, in classes too; the last may be open."""
+    made: list[str] = []
+    at = 0
+    while at < len(text):
+        if text[at] != "\\":
+            made.append(text[at])
+            at += 1
+        elif text[at : at + 2] != "\\Q":
+            made.append(text[at : at + 2])
+            at += 2
+        else:
+            end = text.find("\\E", at + 2)
+            quoted = text[at + 2 :] if end < 0 else text[at + 2 : end]
+            made += [_escaped(char, is_first=i == 0) for i, char in enumerate(quoted)]
+            at = len(text) if end < 0 else end + 2
+    return "".join(made)
+
+
+def _escaped(char: str, *, is_first: bool) -> str:
+    is_plain = not char.isascii() or char.isalpha() or (char.isdigit() and not is_first)
+    return char if is_plain else f"\\x{ord(char):02x}"
+
+
+# Replacements as Java's ``Matcher.replaceFirst`` reads them: ``$1``, ``${name}``, and ``\`` before a character.
+
+
+MAX_CHARACTERS: Final = 1000
+_NAME: Final = re.compile(r"\{([A-Za-z][A-Za-z0-9]*)\}")
+_DIGITS: Final = "0123456789"
+
+Part = str | int
+"""A text, or the number of a group."""
+
+
+def split_replacement(text: str, names: Mapping[str, int], groups: int) -> tuple[Part, ...]:
+    """Return the parts of a replacement. ``names``: of groups, with their numbers; ``groups``: how many there are.
+
+    Raises ValueError for one that Java refuses.
+    """
+    if len(text) > MAX_CHARACTERS:
+        problem = f"it has {len(text)} characters: write at most {MAX_CHARACTERS}"
+        raise ValueError(problem)
+    parts: list[Part] = []
+    at = 0
+    while at < len(text):
+        if text[at] == "\\":
+            if at + 1 == len(text):
+                problem = r"there is nothing behind the backslash at its end: write \\ for a backslash"
+                raise ValueError(problem)
+            parts.append(text[at + 1])
+            at += 2
+        elif text[at] == "$":
+            group, at = _group(text, at + 1, names, groups)
+            parts.append(group)
+        else:
+            parts.append(text[at])
+            at += 1
+    return tuple(parts)
+
+
+def check_replacement(text: str, names: Mapping[str, int], groups: int) -> None:
+    """Check a replacement. Raises ValueError as ``split_replacement`` does."""
+    split_replacement(text, names, groups)
+
+
+def _group(text: str, at: int, names: Mapping[str, int], groups: int) -> tuple[int, int]:
+    """Return the number of the group that is named at a place, and where its name ends."""
+    named = _NAME.match(text, at)
+    if named is not None:
+        if named[1] not in names:
+            problem = f"the expression has no group named {named[1][:40]!r}"
+            raise ValueError(problem)
+        return names[named[1]], named.end()
+    if text[at : at + 1] not in tuple(_DIGITS):
+        problem = r"behind $ has to be the number of a group or its name in {…}: write \$ for the character"
+        raise ValueError(problem)
+    group = int(text[at])
+    if group > groups:
+        problem = f"the expression has no group {group}, it has {groups}"
+        raise ValueError(problem)
+    at += 1
+    while at < len(text) and text[at] in _DIGITS and group * 10 + int(text[at]) <= groups:
+        group, at = group * 10 + int(text[at]), at + 1
+    return group, at
+
+
+def replaced(parts: Sequence[Part], found: Sequence[str | None]) -> str:
+    """Write a replacement with what the groups matched; a group that matched nothing is left out."""
+    return "".join(part if isinstance(part, str) else found[part] or "" for part in parts)

@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from floe.config.kafka.java_names import RENAMED, SYSTEMS_SIZE, WITHOUT_EFFECT
-from floe.config.kafka.names import BROKERS, gives_brokers, is_security
-from floe.config.kafka.translation import TRANSLATED
+from floe.config.kafka.client_keys import BROKERS, gives_brokers, is_security
+from floe.config.kafka.translation import RENAMED, SYSTEMS_SIZE, TRANSLATED, WITHOUT_EFFECT
 from floe.config.libraries.client_settings import CLIENT_NAMES, unusable_client_values
 from floe.config.properties import Properties
-from floe.config.worker.defaults import OFFSET_RESET
-from floe.config.worker.worker_file import NO_FILE, WorkerFile
+from floe.config.worker_defaults import OFFSET_RESET
+from floe.config.worker_file import NO_FILE, WorkerFile
 
 CONSUMER_PREFIX: Final = "consumer."
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from floe.config.kafka.java_names import KNOWN_CODE
+from floe.config.kafka.translation import KNOWN_CODE
 
 PYTHON: Final = "python:"
 """How a value begins that names a module of the user's."""

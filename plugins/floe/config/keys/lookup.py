@@ -1,11 +1,27 @@
 """Lookup of a key in the table, and of the known one that an unknown key means."""
 
-from functools import cache
+from __future__ import annotations
 
+from functools import cache
+from typing import Final
+
+from floe.config.keys.floe_keys import DAG, FLOE
 from floe.config.keys.key import Key, Status
 from floe.config.keys.other_names import of_connector, of_table
+from floe.config.keys.sink_keys import CONNECT, SINK
 from floe.config.keys.spelling import Pairs, begins_near, letters, may_be_near, pairs, spelled_as
-from floe.config.keys.table import KEYS
+
+# The table of keys: the only list of all keys that a connector may have.
+#
+# A key of the Iceberg sink keeps its name, type and default. The tables in ``docs/reference/configuration.md`` are
+# printed from this one (``python -m floe.config keys``), and a test compares them. Of several patterns the first
+# match counts.
+#
+# A new key is of class ``file``: a run may set it only if its row says so.
+
+
+KEYS: Final[tuple[Key, ...]] = CONNECT + SINK + FLOE + DAG
+
 
 OWN_PREFIXES = ("iceberg.", "floe.", "transforms.", "predicates.", "errors.")
 """Families of keys that floe knows completely: an unknown key in them is a mistake."""

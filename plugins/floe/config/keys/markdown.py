@@ -1,7 +1,7 @@
 """The table of keys as Markdown, for ``docs/reference/configuration.md``."""
 
 from floe.config.keys.key import Key, Status
-from floe.config.keys.table import KEYS
+from floe.config.keys.lookup import KEYS
 from floe.config.libraries.client_settings import CLIENT_SETTINGS, LIVE_CLIENT_SETTINGS
 from floe.config.libraries.library_settings import FILE_IO, REST_CATALOG, SQL_CATALOG
 from floe.config.libraries.table_property_names import KNOWN_PROPERTIES

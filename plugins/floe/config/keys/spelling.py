@@ -3,8 +3,10 @@
 Keys are untrusted input, so no cost here is proportional to the product of two lengths.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -160,3 +162,21 @@ def _distances(text: str, known: str, limit: int) -> list[int]:
         if i <= width and min(row) > limit:
             return [*found, beyond]
     return found
+
+
+# Names and prefixes, for lookups of thousands of keys.
+
+
+class NameSet:
+    """A set of names, in which ``name.*`` means every name that begins with ``name.``."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
+        self._exact = frozenset(name for name in self._names if not name.endswith("*"))
+        self._prefixes = tuple(name[:-1] for name in self._names if name.endswith("*"))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self._exact or name.startswith(self._prefixes))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from floe.config.keys.name_set import NameSet
+from floe.config.keys.spelling import NameSet
 from floe.config.secrets.detection import is_reference
 
 CLIENT_RANGES: Final[Mapping[str, tuple[float, float]]] = {

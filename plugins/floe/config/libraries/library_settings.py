@@ -8,8 +8,7 @@ pyarrow and fsspec get theirs through PyIceberg's FileIO. Spark gets none: its s
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from floe.config.keys.name_set import NameSet
-from floe.config.keys.spelling import spelled_as
+from floe.config.keys.spelling import NameSet, spelled_as
 from floe.config.libraries.table_property_names import KNOWN_PROPERTIES
 
 FILE_IO: Final = (

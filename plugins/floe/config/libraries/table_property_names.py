@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from floe.config.keys.name_set import NameSet
+from floe.config.keys.spelling import NameSet
 
 FORMAT_VERSION = "format-version"
 FILE_FORMAT: Final = "write.format.default"

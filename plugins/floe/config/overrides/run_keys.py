@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from floe.config.keys.key import Status
 from floe.config.keys.key_class import KeyClass
-from floe.config.keys.lookup import advice, canonical, find, names_code
-from floe.config.keys.table import KEYS
+from floe.config.keys.lookup import KEYS, advice, canonical, find, names_code
 from floe.config.keys.values import parse_list
 from floe.config.secrets.detection import is_reference, is_secret
 from floe.config.secrets.detection import shown as without_secret

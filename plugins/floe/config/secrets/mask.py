@@ -5,17 +5,22 @@ learned here, and every text passes through ``hide`` when it leaves floe: its lo
 the errors raised to Airflow, and the answers of pages and APIs. Texts that are also shortened pass through ``clip``.
 """
 
+from __future__ import annotations
+
 import base64
 import json
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from html import unescape
 from urllib.parse import quote, quote_plus
 
-from floe.config.secrets.detection import HIDDEN, JWT, environment_settings, secret_texts, weakest_text
-from floe.config.secrets.encodings import readings
-from floe.config.secrets.fragments import GRAM, Fragments, Needle
+from floe.config.exceptions import MAX_SHOWN_PROBLEMS
+from floe.config.secrets.detection import HIDDEN, JWT, environment_settings, is_secret, secret_texts, weakest_text
+from floe.config.secrets.fragments import GRAM, MIN_CUT, Fragments, Needle
 
 SHORTEST = GRAM
 """Minimum characters of a secret that is hidden by value: a shorter one would occur in ordinary text."""
@@ -56,7 +61,7 @@ class Mask:
         self._fragments = Fragments()
 
     @classmethod
-    def of(cls, settings: Mapping[str, object]) -> "Mask":
+    def of(cls, settings: Mapping[str, object]) -> Mask:
         """Build a mask of the secrets among some settings."""
         mask = cls()
         mask.learn(settings)
@@ -279,3 +284,197 @@ def _object(value: object) -> Mapping[str, object] | None:
             return None
         return read if isinstance(read, dict) else None
     return None
+
+
+# Texts with escapes undone: the text of a message under the quoting of Python, JSON, a URL or HTML.
+#
+# Libraries escape different characters, in either case, and one library quotes the quoted text of another. So escapes
+# are undone in the message, for any library. Bytes that are not UTF-8 are read as Latin-1.
+
+
+_MAX_DEPTH = 2
+"""Nested quotings of different kinds that are undone: JSON in a URL."""
+_MAX_BACKSLASHES = 3
+"""Nested quotings by backslashes that are undone: an answer in JSON, in JSON, shown by ``repr``."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text with escapes undone, and the places of its characters in the text before that."""
+
+    text: str
+    _starts: list[int] = field(default_factory=list)
+    """Start of an undone escape in this text, per escape."""
+    _ends: list[int] = field(default_factory=list)
+    _after: list[int] = field(default_factory=list)
+    """Where the earlier text continues after the escape, per escape."""
+    _before: Reading | None = None
+
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """Return the place of a part of this text in the original text."""
+        if self._before is None:
+            return start, end
+        last = bisect_right(self._ends, end) - 1
+        while last >= 0 and self._starts[last] == end:  # it became empty, and is after the part
+            last -= 1
+        return self._before.origin(self._place(start, bisect_right(self._ends, start) - 1), self._place(end, last))
+
+    def _place(self, position: int, escape: int) -> int:
+        return position if escape < 0 else self._after[escape] + position - self._ends[escape]
+
+    def undone(self, escapes: re.Pattern[str], meaning: Callable[[str], str]) -> Reading | None:
+        """Undo escapes of one kind; None if there are none."""
+        parts: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        after: list[int] = []
+        done = length = 0
+        for found in escapes.finditer(self.text):
+            plain = meaning(found[0])
+            parts += (self.text[done : found.start()], plain)
+            starts.append(length + found.start() - done)
+            length = starts[-1] + len(plain)
+            done = found.end()
+            ends.append(length)
+            after.append(done)
+        if not ends:
+            return None
+        return Reading("".join(parts) + self.text[done:], starts, ends, after, self)
+
+
+def readings(text: str) -> Iterator[Reading]:
+    """Yield a text unchanged, as one line, and with escapes undone: each kind, and one within another."""
+    whole = Reading(text)
+    yield whole
+    if "\n" in text and (folded := whole.undone(_FOLD, lambda _: "")):
+        yield folded
+    level, seen = [whole], {text}
+    for depth in range(1, _MAX_BACKSLASHES + 1):
+        kinds = _KINDS if depth <= _MAX_DEPTH else _KINDS[:1]
+        found = [inner for reading in level for kind in kinds if (inner := reading.undone(*kind)) is not None]
+        level = []
+        for reading in found:
+            if reading.text not in seen:
+                seen.add(reading.text)
+                level.append(reading)
+        yield from level
+
+
+def _of_backslash(escape: str) -> str:
+    mark = escape[1]
+    if mark in "uUx" and len(escape) > 2:
+        code = int(escape[2:].lstrip("u"), 16)
+        return chr(code) if code <= 0x10FFFF else escape
+    if mark in "01234567":
+        return chr(int(escape[1:], 8))
+    return _CONTROLS.get(mark, mark)
+
+
+def _of_percent(escape: str) -> str:
+    nbytes = bytes.fromhex(escape.replace("%", ""))
+    try:
+        return nbytes.decode()
+    except UnicodeDecodeError:
+        return nbytes.decode("latin-1")
+
+
+def _of_entity(escape: str) -> str:
+    if escape[1] != "#":
+        return unescape(escape)
+    code = int(escape[3:-1], 16) if escape[2] in "xX" else int(escape[2:-1])
+    return chr(code) if code <= 0x10FFFF else escape
+
+
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "a": "\a"}
+_FOLD = re.compile(r"\r?\n[ \t]*")
+_KINDS: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
+    (
+        re.compile(r"\\(?:u+[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|[0-7]{1,3}|.)", re.DOTALL),
+        _of_backslash,
+    ),
+    (re.compile(r"%[c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){1,3}|%[0-9a-fA-F]{2}"), _of_percent),
+    (re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});"), _of_entity),
+)
+
+
+# Secrets that messages about a connector file quote: DAG docs and import errors contain problems and warnings.
+#
+# A file may have thousands of settings, and splitting one secret into the texts that must not be shown costs a
+# hundred times as much as reading it. So only settings that the messages can quote are split, and only a limited
+# number of them.
+
+
+MAX_COMPARED = 300
+"""Secrets that are searched for in the messages."""
+MAX_HIDDEN = 50
+"""Secrets that are found there, and hidden."""
+
+_MAX_TEXTS = MAX_SHOWN_PROBLEMS - 1
+_SEPARATOR = re.compile(r"[\s:=@/?#;,&]")
+_ESCAPED = re.compile(r"[\"'\\]")
+_MAX_LENGTH = 4096
+
+
+def without_secrets(properties: Mapping[str, str], texts: Collection[str]) -> tuple[str, ...]:
+    """Return the first messages with the secrets among ``properties`` hidden, and how many more there are."""
+    if not texts:
+        return ()
+    first = list(texts)[:_MAX_TEXTS]
+    quoted = _quoted(properties, "\n".join(first))
+    if quoted is None:
+        return (
+            f"{len(texts)} messages about this connector are not shown, as too many of its values look like secrets that "
+            "they may quote: remove settings that are not for it",
+        )
+    mask = Mask.of(quoted)
+    more = [f"… and {len(texts) - len(first)} more"] if len(texts) > len(first) else []
+    return (*(mask.hide(text) for text in first), *more)
+
+
+def _quoted(properties: Mapping[str, str], message: str) -> dict[str, str] | None:
+    """Return the secrets that a text quotes; None if there are too many."""
+    lowered = message.lower()  # the host of a secret address is quoted so
+    begins = {text[i : i + SHORTEST] for text in (message, lowered) for i in range(len(text) - SHORTEST + 1)}
+    compared = 0
+    quoted: dict[str, str] = {}
+    for key, value in properties.items():
+        if len(value) < SHORTEST or not _may_be_quoted(value, begins) or not is_secret(key, value):
+            continue
+        compared += 1
+        if compared > MAX_COMPARED or len(quoted) > MAX_HIDDEN:
+            return None
+        # messages shorten what they quote, so its first characters count
+        if _is_escaped(value) or any(text[:MIN_CUT] in message for text in secret_texts(key, value)):
+            quoted[key] = value
+    return quoted
+
+
+def _may_be_quoted(value: str, begins: set[str]) -> bool:
+    """Whether one of the texts into which a value may be split has the same beginning as a text in the messages.
+
+    They begin with the value or after a separator. Encoded values have other texts, so they count as quoted.
+    """
+    if value[:SHORTEST] in begins or value[:SHORTEST].lower() in begins:
+        return True
+    if value.isalnum():
+        return False
+    if len(value) > _MAX_LENGTH or _is_escaped(value) or _is_encoded(value):
+        return True
+    lowered = value.lower()
+    for found in _SEPARATOR.finditer(value):
+        place = found.end()
+        if value[place : place + SHORTEST] in begins or lowered[place : place + SHORTEST] in begins:
+            return True
+    return len(lowered) != len(value)
+
+
+def _is_escaped(value: str) -> bool:
+    """Whether messages may spell a value differently: with backslashes."""
+    return not value.isprintable() or _ESCAPED.search(value) is not None
+
+
+def _is_encoded(value: str) -> bool:
+    """Whether a value may contain a login or a pair in the spelling of URLs, or a header in base64."""
+    if ("%" in value or "+" in value) and ("@" in value or "=" in value):
+        return True
+    return value.lstrip()[:5].lower() == "basic"

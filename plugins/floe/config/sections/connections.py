@@ -9,7 +9,7 @@ from floe.config.converters.base import ConverterSpec
 from floe.config.converters.with_registry import has_registry
 from floe.config.keys.reader import Settings
 from floe.config.names import plain_problem
-from floe.config.registry.connection import KEY as REGISTRY_CONN_ID
+from floe.config.schema_registry.connection import KEY as REGISTRY_CONN_ID
 
 SPARK_CONN_ID: Final = "floe.spark.conn-id"
 SPARK_CONN_IDS: Final = "floe.spark.conn-ids"

@@ -7,8 +7,7 @@ name.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from floe.config.kafka.java_names import CODE_OF_LOGIN, WITHOUT_EFFECT
-from floe.config.kafka.translation import TRANSLATED, translate
+from floe.config.kafka.translation import CODE_OF_LOGIN, TRANSLATED, WITHOUT_EFFECT, translate
 from floe.config.keys.loaded_code import CLIENT
 from floe.config.keys.reader import Settings
 from floe.config.libraries.client_settings import CLIENT_NAMES, unusable_client_values

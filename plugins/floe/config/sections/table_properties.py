@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from floe.config.keys.loaded_code import TABLE
-from floe.config.keys.name_set import NameSet
 from floe.config.keys.other_names import of_property
-from floe.config.keys.spelling import spelled_as
+from floe.config.keys.spelling import NameSet, spelled_as
 from floe.config.libraries.library_settings import TABLE_NAMES
 from floe.config.libraries.table_property_names import (
     CHOICES_IN_COMMITS,

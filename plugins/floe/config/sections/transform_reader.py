@@ -1,22 +1,24 @@
 """The keys ``transforms`` and ``transforms.*``: a connector's transforms, in their order."""
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from floe.config.extensions import unknown_hint, unusable
 from floe.config.keys.reader import Settings
 from floe.config.keys.spelling import spelled_as
+from floe.config.keys.values import InvalidValue, parse_boolean
 from floe.config.properties import Properties
-from floe.config.sections.predicate_reader import NEGATE, PREDICATE, predicate_of, read_predicates
 from floe.config.sections.transforms import PredicateSpec, TransformSpec
-from floe.config.transforms.allowed_modules import NO_MODULES, AllowedModules
+from floe.config.transforms.kafka_records import PREDICATES
 from floe.config.transforms.options import SIDES, TransformClass, TransformEngine, TransformOptions
 from floe.config.transforms.other_names import CLASSES, key_meant
-from floe.config.transforms.python_class import PREFIX, read_python_class
-from floe.config.transforms.registry import TRANSFORMS
+from floe.config.transforms.python_class import NO_MODULES, PREFIX, AllowedModules, read_python_class
+from floe.config.transforms.transform_classes import TRANSFORMS
 
-NAMES = "transforms"
+TRANSFORM_NAMES = "transforms"
 _TYPE: Final = "type"
 _SUFFIX: Final = "Transform"
 _SHOWN_CHARACTERS = 100
@@ -27,7 +29,7 @@ def read_transforms(settings: Settings, allowed: AllowedModules = NO_MODULES) ->
 
     ``allowed``: the modules that transforms in Python may be in.
     """
-    names = settings.names(NAMES)
+    names = settings.names(TRANSFORM_NAMES)
     settings.problems.extend(
         f"transforms names {name[:_SHOWN_CHARACTERS]!r} twice: Duplicate alias provided."
         for name, count in Counter(names).items()
@@ -46,7 +48,9 @@ def read_transforms(settings: Settings, allowed: AllowedModules = NO_MODULES) ->
     specs = [_read_transform(settings, name, owned[name], predicates, allowed) for name in unique]
     read = tuple(spec for spec in specs if spec is not None)
     _check_columns(settings, read)
-    settings.warnings.extend(f"{NAMES}.{spec.alias}.{doubt}" for spec in read for doubt in spec.options.doubts)
+    settings.warnings.extend(
+        f"{TRANSFORM_NAMES}.{spec.alias}.{doubt}" for spec in read for doubt in spec.options.doubts
+    )
     settings.notes.extend(
         f"transform {spec.alias!r} makes rows of updates and deletes with a column _cdc: they are appended, "
         "floe has no upserts yet"
@@ -60,12 +64,12 @@ def _owned(settings: Settings, names: tuple[str, ...]) -> dict[str, Properties]:
     """Divide the keys below ``transforms.`` among the names; the longest matching name has the key."""
     owned: dict[str, dict[str, str]] = {name: {} for name in names}
     owners = _Owners(names)
-    for key, value in settings.properties.under(f"{NAMES}.").items():
+    for key, value in settings.properties.under(f"{TRANSFORM_NAMES}.").items():
         owner = owners.of(key)
         if owner is None:
             settings.problems.append(
-                f"unknown key {f'{NAMES}.{key}'[:_SHOWN_CHARACTERS]!r}: {NAMES} does not name this transform, it names "
-                f"{', '.join(names)[:_SHOWN_CHARACTERS] or 'none'}; name it there, or remove the key"
+                f"unknown key {f'{TRANSFORM_NAMES}.{key}'[:_SHOWN_CHARACTERS]!r}: {TRANSFORM_NAMES} does not name this "
+                f"transform, it names {', '.join(names)[:_SHOWN_CHARACTERS] or 'none'}; name it there, or remove the key"
             )
         else:
             owned[owner][key.removeprefix(f"{owner}.")] = value
@@ -74,7 +78,7 @@ def _owned(settings: Settings, names: tuple[str, ...]) -> dict[str, Properties]:
 
 def is_unowned(key: str, names: Collection[str]) -> bool:
     """Whether ``key`` is a setting of a transform that is not among the names."""
-    return key.startswith(f"{NAMES}.") and _Owners(names).of(key.removeprefix(f"{NAMES}.")) is None
+    return key.startswith(f"{TRANSFORM_NAMES}.") and _Owners(names).of(key.removeprefix(f"{TRANSFORM_NAMES}.")) is None
 
 
 class _Owners:
@@ -96,7 +100,7 @@ class _Owners:
 def _read_transform(
     settings: Settings, name: str, keys: Properties, predicates: dict[str, PredicateSpec], allowed: AllowedModules
 ) -> TransformSpec | None:
-    prefix = f"{NAMES}.{name}."
+    prefix = f"{TRANSFORM_NAMES}.{name}."
     if _TYPE not in keys:
         settings.problems.append(
             f'Missing required configuration "{prefix}{_TYPE}" which has no default value: set {_known()}'
@@ -191,3 +195,75 @@ def _check_columns(settings: Settings, specs: tuple[TransformSpec, ...]) -> None
         for column, count in columns.items()
         if count > 1
     )
+
+
+# The keys ``predicates`` and ``predicates.*``: the conditions of a connector's transforms.
+
+
+PREDICATE_NAMES: Final = "predicates"
+PREDICATE: Final = "predicate"
+NEGATE: Final = "negate"
+
+
+def read_predicates(settings: Settings) -> dict[str, PredicateSpec]:
+    """Read the conditions that transforms may name, by name; problems are noted in ``settings``."""
+    names = [name for name in dict.fromkeys(settings.names(PREDICATE_NAMES)) if name]
+    settings.problems.extend(
+        f"unknown key {f'{PREDICATE_NAMES}.{key}'[: 2 * _SHOWN_CHARACTERS]!r}: {PREDICATE_NAMES} does not name this "
+        "predicate; name it there, or remove the key"
+        for key in settings.properties.under(f"{PREDICATE_NAMES}.")
+        if not key.startswith(tuple(f"{name}." for name in names))
+    )
+    read = ((name, _read(settings, name)) for name in names)
+    return {name: spec for name, spec in read if spec is not None}
+
+
+def _read(settings: Settings, alias: str) -> PredicateSpec | None:
+    prefix = f"{PREDICATE_NAMES}.{alias}."
+    given = settings.properties.under(prefix)
+    name = given.pop(_TYPE, "").strip()
+    names = PREDICATES.full_names(name)
+    if len(names) > 1:
+        settings.problems.append(f"{prefix}{_TYPE} {name!r} is the name of several classes: write {' or '.join(names)}")
+        return None
+    if not names:
+        what = f"{name[:_SHOWN_CHARACTERS]!r} is no predicate that floe knows" if name else "is missing"
+        by_simple_name = {full.rpartition(".")[2]: full for full in PREDICATES}
+        meant = spelled_as(name.rpartition(".")[2], tuple(by_simple_name)) if name else None
+        hint = f"did you mean {by_simple_name[meant]}?" if meant else f"set one{unknown_hint()}"
+        settings.problems.append(f"{prefix}{_TYPE} {what}: it has {', '.join(PREDICATES)}; {hint}")
+        return None
+    found = PREDICATES[names[0]]
+    with PREDICATES.guard(names[0]):
+        settings.problems.extend(
+            f"unknown key {(prefix + key)[: 2 * _SHOWN_CHARACTERS]!r}: this predicate has "
+            f"{', '.join((_TYPE, *found.keys))} and no other"
+            for key in given
+            if key not in found.keys
+        )
+        keys = Properties({key: value for key, value in given.items() if key in found.keys})
+        found.check(settings.problems, prefix, keys)
+    return PredicateSpec(alias, found.name, found.engine, keys, PREDICATES.package(names[0]))
+
+
+def predicate_of(
+    settings: Settings, prefix: str, keys: Mapping[str, str], predicates: Mapping[str, PredicateSpec]
+) -> tuple[PredicateSpec | None, bool]:
+    """Return the condition that a transform names, and whether it applies where that fails; ``prefix``: the transform's."""
+    alias = keys.get(PREDICATE, "").strip()
+    if alias and alias not in predicates and alias not in _named(settings):
+        settings.problems.append(
+            f"{prefix}{PREDICATE} {alias[:_SHOWN_CHARACTERS]!r} is none of {PREDICATE_NAMES}: name it there"
+        )
+    if not alias and NEGATE in keys:
+        settings.problems.append(f"{prefix}{NEGATE} has no {prefix}{PREDICATE} beside it: name one, or remove it")
+    try:
+        negate = parse_boolean(prefix + NEGATE, keys.get(NEGATE, "false"))
+    except InvalidValue as error:
+        settings.problems.append(str(error))
+        return None, False
+    return predicates.get(alias), negate and bool(alias)
+
+
+def _named(settings: Settings) -> Collection[str]:
+    return settings.names(PREDICATE_NAMES)

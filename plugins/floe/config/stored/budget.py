@@ -13,8 +13,7 @@ from typing import Final
 
 from floe.config.connector_files import ConnectorFile
 from floe.config.exceptions import ConfigError
-from floe.config.stored.connector_file import place_of
-from floe.config.stored.stored_connector import StoredConnector
+from floe.config.stored.stored_connector import StoredConnector, place_of
 
 MAX_CONNECTORS: Final = 500
 MAX_BYTES: Final = 4 << 20

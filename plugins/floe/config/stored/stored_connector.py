@@ -6,18 +6,26 @@ Whoever parses DAGs reads the first. It has a reference in the place of each sec
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
-from floe.config.document import parse_document
+from floe.config.connector import Connector
+from floe.config.connector_files import ConnectorFile
+from floe.config.document import check_count, parse_document
 from floe.config.exceptions import ConfigError, MalformedFile
-from floe.config.properties import flatten
-from floe.config.providers.resolution import is_late
+from floe.config.identity import DEFAULT_INTERVAL_MS, INTERVAL, identity_of
+from floe.config.names import connector_name_problem
+from floe.config.parser import parse_connector
+from floe.config.properties import Properties, flatten
+from floe.config.providers.allow_list import Allowed, AllowList, OperatorSettings
+from floe.config.providers.base import Lookup, ProviderClass, ProviderContext, ValueMissing
+from floe.config.providers.reference import is_late
 from floe.config.secrets.detection import is_secret
 from floe.config.secrets.logins import directs_login, plain
-from floe.config.stored.operator_lists import secret_reference
+from floe.config.stored.operator_lists import OperatorLists, secret_reference
 
 CONNECTOR: Final = "floe.connector."
 SECRETS: Final = "floe.connector-secrets."
@@ -154,3 +162,138 @@ def secrets_from_text(text: str | None) -> dict[str, str]:
     except (ValueError, RecursionError):
         return {}
     return {str(key): str(value) for key, value in fields.items()} if isinstance(fields, dict) else {}
+
+
+# A stored connector, read as a connector file is: what is wrong with it is returned, not raised.
+
+
+Groups = Collection[tuple[str, str]]
+"""Connections and groups of the connectors in files."""
+
+_GROUPS: Final = {"iceberg.connect.group-id": "connect-{}", "iceberg.control.group-id": "cg-control-{}"}
+
+
+def groups_of(files: Collection[ConnectorFile]) -> Groups:
+    """Return the groups that connectors in files have."""
+    return {(file.connector.connections.kafka, file.connector.group_id) for file in files if file.connector}
+
+
+def place_of(name: str) -> Path:
+    """Name a stored connector where messages name a file."""
+    return Path(f"connector {name} of the REST API")
+
+
+def stored_file(name: str, text: str, environ: Mapping[str, str], groups: Groups) -> ConnectorFile:
+    """Read the Variable of a connector."""
+    try:
+        stored = StoredConnector.from_text(name, text)
+        connector = parsed(stored, environ, groups)
+    except ConfigError as error:
+        return ConnectorFile(place_of(name), name, None, error.located(place_of(name)), _interval(text))
+    given = frozenset(stored.config)
+    interval_ms = connector.committing.interval_ms
+    return ConnectorFile(
+        place_of(name),
+        name,
+        connector,
+        None,
+        interval_ms,
+        given=given,
+        is_paused=stored.is_paused,
+        schedule=connector.schedule,
+    )
+
+
+def parsed(stored: StoredConnector, environ: Mapping[str, str], groups: Groups) -> Connector:
+    """Parse a stored connector, by the operator's lists too.
+
+    :raises ConfigError: with all that the lists refuse, or else all that is wrong with the keys.
+    """
+    name, config = stored.name, {**stored.config, "name": stored.name}
+    check_count(len(config))
+    problems = [*OperatorLists.of(environ).problems(name, config), *_foreign_groups(name, config)]
+    if problems:
+        raise ConfigError(*problems)  # before anything that values refer to is looked up
+    operator = OperatorSettings.of(environ)
+    operator = replace(operator, providers=with_stored_secrets(operator.providers, name))
+    connector = parse_connector(config, default_name=name, operator=operator)
+    if problems := name_problems(name):
+        raise ConfigError(*problems)
+    if (connector.connections.kafka, connector.group_id) in groups:
+        msg = f"the group {connector.group_id!r} is that of a connector file: choose another name"
+        raise ConfigError(msg)
+    return connector
+
+
+def name_problems(name: str) -> list[str]:
+    """Return what is wrong with the name of a stored connector."""
+    problem = connector_name_problem(name)
+    if problem is None and len(name) > MAX_NAME:
+        problem = f"the name {name[:40]!r}… has {len(name)} characters: one made by REST may have {MAX_NAME}"
+    return [problem] if problem else []
+
+
+def _foreign_groups(name: str, config: Mapping[str, str]) -> list[str]:
+    """Refuse groups of other connectors: two that share one would take each other's offsets."""
+    own = {key: form.format(name) for key, form in _GROUPS.items()}
+    return [
+        f"{key} {config[key][:200]!r}: a connector made by REST has the group {group!r}; remove the key"
+        for key, group in own.items()
+        if key in config and config[key].strip() != group
+    ]
+
+
+def _interval(text: str) -> int:
+    try:
+        config = StoredConnector.from_text("", text).config
+    except ConfigError:
+        return DEFAULT_INTERVAL_MS
+    return identity_of({INTERVAL: config[INTERVAL]} if INTERVAL in config else {}).interval_ms or DEFAULT_INTERVAL_MS
+
+
+# The config provider of stored secrets: ``${floe:<connector>:<key>}`` in a connector that the REST API made.
+
+
+NAME: Final = "floe"
+_OWNER: Final = "connector"
+
+
+@dataclass(frozen=True)
+class StoredSecretProvider:
+    """Gives one connector its own secrets, if the operator's lists allow what is in them."""
+
+    connector: str
+    lookup: Lookup | None = field(repr=False)
+    lists: OperatorLists = field(repr=False)
+
+    @classmethod
+    def make(cls, params: Mapping[str, str], context: ProviderContext) -> StoredSecretProvider:
+        return cls(params[_OWNER], context.variable, OperatorLists.of(context.environ))
+
+    def get(self, path: str, key: str) -> str:
+        """Return the secret of the key ``key``, if ``path`` is the connector."""
+        if path != self.connector:
+            msg = f"it is a secret of the connector {path[:100]!r}, not of {self.connector!r}"
+            raise ValueMissing(msg)
+        if self.lookup is None:
+            msg = "only a task of Airflow has it"
+            raise ValueMissing(msg)
+        value = secrets_from_text(self.lookup(SECRETS + path, "")).get(key, "")
+        if not value.strip():  # a login that is blank would leave the workers' own
+            msg = f"no secret of this key is stored: send the value by PUT …/connectors/{self.connector}/config"
+            raise ValueMissing(msg)
+        if (why := self.lists.problem(path, key, value)) is not None:
+            raise ValueMissing(why)
+        return value
+
+    def is_secret(self, path: str, key: str) -> bool:
+        return True
+
+
+_KIND: Final = ProviderClass(NAME, _OWNER, StoredSecretProvider.make, needs_param=True)
+
+
+def with_stored_secrets(allowed: AllowList, connector: str) -> AllowList:
+    """Add the provider of a connector's own stored secrets to the operator's providers."""
+    own = Allowed(_KIND, Properties({_OWNER: connector}))
+    return replace(allowed, providers={**allowed.providers, NAME: own})

@@ -16,10 +16,16 @@ import struct
 from fastavro import schemaless_reader, schemaless_writer
 
 from floe.control.exceptions import EventDecodeError, EventEncodeError
-from floe.control.wire.avro_schema_reader import Layout, read_layout, read_partition_type
-from floe.control.wire.avro_schema_writer import schema_text
+from floe.control.wire.avro_schema import (
+    MAX_TEXT_BYTES,
+    Layout,
+    from_modified_utf8,
+    read_layout,
+    read_partition_type,
+    schema_text,
+    to_modified_utf8,
+)
 from floe.control.wire.events import DataWritten, Event, EventType, PartitionType
-from floe.control.wire.modified_utf8 import MAX_TEXT_BYTES, from_modified_utf8, to_modified_utf8
 from floe.control.wire.structs import EVENT_OF_CLASS, PAYLOAD
 from floe.control.wire.values import decoder, encoder
 

@@ -10,7 +10,7 @@ from airflow.sdk import DAG, BaseOperator
 from floe.config import ConfigError, ConnectorFile
 from floe.operators import task_context
 from floe.operators.dags import sink_dag
-from floe.operators.dags.markdown import markdown, readable
+from floe.operators.dags.forms import markdown, readable
 from floe.operators.dags.schedule import airflow_schedule
 from floe.operators.exceptions import ConnectorBroken
 from floe.operators.failures import floe_task

@@ -18,8 +18,7 @@ from airflow.sdk import DAG, get_parsing_context
 from floe.airflow_settings import connectors_of_airflow, use_airflow_settings
 from floe.cache_folder import cache_folder
 from floe.config import ConfigError, ConnectorFile, connectors_folder, load_connectors
-from floe.config.identity import MIN_INTERVAL_MS, Identity
-from floe.config.identity_store import IdentityStore
+from floe.config.identity import MIN_INTERVAL_MS, Identity, IdentityStore
 from floe.config.names import REPLAY_SUFFIX, STATUS_DAG
 from floe.config.stored.operator_lists import OperatorLists
 from floe.operators.dags.stored_connectors import stored_connectors
@@ -114,7 +113,7 @@ def check_connectors(folder: Path | str | None = None) -> None:
 def _status_dags(default_folder: Path, wanted: str | None) -> dict[str, DAG]:
     if wanted not in (None, STATUS_DAG):
         return {}
-    from floe.operators.dags.status_dag import status_dag
+    from floe.operators.status.collector import status_dag
 
     return {STATUS_DAG: status_dag(default_folder)}
 

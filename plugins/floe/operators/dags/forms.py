@@ -6,6 +6,7 @@ it: Airflow's box around code covers the lines above and below.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
@@ -15,7 +16,6 @@ from airflow.sdk import DAG, Param
 from floe.config import Connector, KeyClass
 from floe.config.overrides.run_keys import settable_keys
 from floe.model.decisions import DroppedTable, Rollback
-from floe.operators.dags.markdown import markdown
 from floe.operators.documentation import linked
 from floe.planning.replay_request import Overlap
 
@@ -267,3 +267,22 @@ def _config(connector: Connector, allowed: KeyClass) -> Param:
         f"({linked('docs/reference/configuration.md')}):\n{keys}",
         section=CONNECTOR,
     )
+
+
+# Texts that came from connector files, for people: on one line of a log or an error, and in the Markdown of a DAG's
+# docs.
+
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+_BLANKS = re.compile(r"\s+")
+
+
+def readable(text: str) -> str:
+    """Write a text on one line, in characters that can be stored and shown."""
+    line = _BLANKS.sub(" ", text.encode(errors="backslashreplace").decode())
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
+
+
+def markdown(text: str) -> str:
+    """Write a text so that Markdown shows it as it is: it makes no link, no image, no HTML."""
+    return _MARKDOWN.sub(r"\\\1", readable(text))

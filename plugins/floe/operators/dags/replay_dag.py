@@ -9,15 +9,13 @@ from airflow.sdk import DAG
 from floe.config import Connector, KeyClass
 from floe.config.names import REPLAY_SUFFIX
 from floe.operators import task_context
+from floe.operators.callbacks import of_dag
+from floe.operators.connections import kafka_settings, resolved
 from floe.operators.dags import sink_dag
 from floe.operators.dags.assets import alias_of
-from floe.operators.dags.forms import give_form, replay_form
+from floe.operators.dags.forms import give_form, readable, replay_form
 from floe.operators.dags.links import dag_link, page_link
-from floe.operators.dags.markdown import readable
 from floe.operators.failures import floe_task
-from floe.operators.lookup.callbacks import of_dag
-from floe.operators.lookup.config_values import resolved
-from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.plan import PlanOperator, rest_skipped
 from floe.operators.run_params import params_of
 

@@ -14,15 +14,14 @@ from floe.config.names import REPLAY_SUFFIX
 from floe.config.sections.dag import PLAIN, DagSettings
 from floe.exceptions import Retryable, Terminal
 from floe.operators import task_context
+from floe.operators.callbacks import of_dag
 from floe.operators.commit import CommitOperator, keep_committed
 from floe.operators.dags.assets import outlets_of
-from floe.operators.dags.forms import give_form, sink_form
+from floe.operators.dags.forms import give_form, markdown, readable, sink_form
 from floe.operators.dags.links import dag_link, page_link
-from floe.operators.dags.markdown import markdown, readable
 from floe.operators.dags.schedule import airflow_schedule, shown_schedule
 from floe.operators.documentation import markdown_link
 from floe.operators.failures import say_failure
-from floe.operators.lookup.callbacks import of_dag
 from floe.operators.plan import PlanOperator
 from floe.operators.write import WriteFilesOperator
 

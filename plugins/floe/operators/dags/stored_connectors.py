@@ -12,9 +12,8 @@ from collections.abc import Collection
 
 from floe.config import ConnectorFile
 from floe.config.stored.budget import read_within
-from floe.config.stored.connector_file import groups_of, stored_file
 from floe.config.stored.operator_lists import OperatorLists
-from floe.config.stored.stored_connector import CONNECTOR
+from floe.config.stored.stored_connector import CONNECTOR, groups_of, stored_file
 
 log = logging.getLogger(__name__)
 

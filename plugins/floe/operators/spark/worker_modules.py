@@ -23,7 +23,7 @@ LOADED_BY_NAME = (
     "floe_job.convert.*",
     "floe_job.dead_letters.*",
     "floe_job.routing.*",
-    "floe_job.runtime.spark_runner",
+    "floe_job.runtime.spark_jobs",
     "floe_job.runtime.worker_daemon",
     "floe_job.schema.*",
     "floe_job.shuffle.*",

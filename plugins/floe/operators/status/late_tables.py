@@ -11,15 +11,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floe.config.secrets.mask import clip, hide
+from floe.operators.callbacks import loaded
 from floe.operators.exceptions import TablesLate
-from floe.operators.lookup.callbacks import loaded
 from floe.status.freshness import Freshness, TableFreshness, freshness_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from floe.config import Connector
-    from floe.config.sections.callbacks import CallbackPath
+    from floe.config.sections.dag import CallbackPath
     from floe.status.record import StatusRecord
 
 log = logging.getLogger(__name__)

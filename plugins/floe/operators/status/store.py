@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING
 
 from floe.config.secrets.mask import clip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
+    from floe.commit.run_commit import CommitReport
+    from floe.config import Connector
+    from floe.model.plan import Plan
+    from floe.status.connector_status import CommitStatus, ConnectorStatus
     from floe.status.record import StatusRecord
+
 
 log = logging.getLogger(__name__)
 
 
 def save(record: StatusRecord) -> bool:
     """Keep a record in the place of the connector's former one; False, with a warning, where that fails."""
-    from floe.status.stored_record import dump, key_of
+    from floe.status.record_codec import dump, key_of
 
     name = record.status.name
     return _tried(f"The status of {name} was not kept", lambda: _set(key_of(name), name, dump(record)))
@@ -27,7 +33,7 @@ def load(name: str) -> StatusRecord | None:
     """Return a connector's record; None where there is none, or, with a warning, where it cannot be read."""
     from airflow.sdk import Variable
 
-    from floe.status.stored_record import key_of, parse
+    from floe.status.record_codec import key_of, parse
 
     found: list[StatusRecord] = []
 
@@ -44,7 +50,7 @@ def remove_others(names: Collection[str]) -> None:
     """Remove the records of all connectors but these: they were removed themselves."""
     from airflow.sdk import Variable
 
-    from floe.status.stored_record import PREFIX, key_of
+    from floe.status.record_codec import PREFIX, key_of
 
     known = {key_of(name) for name in names}
 
@@ -72,3 +78,45 @@ def _tried(failure: str, act: Callable[[], None]) -> bool:
         log.warning("%s, which changes nothing else: %s", failure, why)
         return False
     return True
+
+
+# The status record at the end of a run: what the run knows, over what the former record says. Nothing is looked up.
+
+
+def keep(
+    connector: Connector, status: ConnectorStatus | None, plan: Plan | None = None, report: CommitReport | None = None
+) -> None:
+    """Keep where a connector is after a run of its own, as far as that was found out; never raises.
+
+    ``status``: what the task has looked up, None where it has not. ``report``: what it committed of ``plan``.
+    """
+    if status is None:
+        return
+    began = time.monotonic()
+    try:
+        from floe.status.record_reader import record_after_run
+
+        commits = {} if plan is None or report is None else _commits(plan, report, status)
+        record = record_after_run(status, load(connector.name), commits, connector.errors.table)
+        save(record)
+    except Exception as error:  # noqa: BLE001 - the run is done, whatever keeps its status from being kept
+        why = clip(" ".join(f"{type(error).__name__}: {error}".split()), 500)
+        log.warning("The status of %s was not kept, which changes nothing else: %s", connector.name, why)
+    log.debug("keeping the status took %.0f ms", (time.monotonic() - began) * 1000)
+
+
+def _commits(plan: Plan, report: CommitReport, status: ConnectorStatus) -> Mapping[str, CommitStatus]:
+    """Return the run's last snapshot of each table, as the table itself will say it but for the details."""
+    from floe.status.connector_status import CommitStatus
+
+    kinds = {plan.slice_id(slice_): slice_.kind.value for slice_ in plan.slices}
+    slice_id, kind = next(iter(kinds.items()), ("", ""))
+    found: dict[str, CommitStatus] = {}
+    for done in report.committed:
+        if done.snapshot_id is None:
+            continue
+        files = done.table_files
+        found[files.table] = CommitStatus(
+            done.snapshot_id, status.at, kind, slice_id, done.counts.rows, files.file_count, done.counts.to_json()
+        )
+    return found

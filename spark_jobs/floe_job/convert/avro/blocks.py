@@ -10,8 +10,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from floe_job.convert.avro.datums import CUT, Datums, Longs
-from floe_job.convert.avro.reader import CutShort, Reader, beyond, varint
+from floe_job.convert.avro.datums import CUT, CutShort, Datums, Longs, Reader, beyond, varint
 from floe_job.convert.typed.base import Places
 
 MAX_EMPTY_ELEMENTS: Final = 256

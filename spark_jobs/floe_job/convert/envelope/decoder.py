@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from floe_job.contract.rejected_record import Rejected
+from floe.config.converters.base import ConverterSpec
+from floe.config.converters.json import CACHE_SIZE, CONTENT, REPLACE_NULL
+from floe.config.keys.key import Kind
+from floe.config.keys.values import parse_boolean, parse_integer
+from floe_job.contract.dead_letter import Rejected
+from floe_job.convert.context import ConverterContext
 from floe_job.convert.envelope.envelopes import Envelope, TextCache, open_envelope, prefixes
-from floe_job.convert.envelope.options import EnvelopeOptions
-from floe_job.convert.envelope.payload_first import PayloadFirst, cut
 from floe_job.convert.envelope.payloads import Column, PayloadDecoder
-from floe_job.convert.envelope.pieces import decode_in_pieces
 from floe_job.convert.envelope.schema_parser import connect_schema
+from floe_job.convert.json.framing import nbytes
+from floe_job.convert.json.parse import parse_value
 from floe_job.convert.typed.base import Places, SchemalessPart, TypedBatch, TypedPart
 from floe_job.convert.typed.schema_source import TOO_DEEP, check_unicode
+from floe_job.convert.typed.table import TypedConverters
 from floe_job.exceptions import InvalidRecord, Malformed, UnusableSchema
+from floe_job.source.record_batch import ParsedValues
 from floe_job.source.values import Packed, packed
 
 MAX_SWEEPS: Final = 8
@@ -289,3 +296,161 @@ class _Batch:
         self.schemaless.sort()
         places = np.array([place for place, _, _ in self.schemaless], np.int64)
         return SchemalessPart(places, [bytes(self.buffer.text[start:end]) for _, start, end in self.schemaless])
+
+
+# JSON with schemas, as Kafka Connect's JsonConverter reads it with ``schemas.enable=true``.
+
+
+def envelope_converters(spec: ConverterSpec, context: ConverterContext) -> TypedConverters:
+    """Make the readers of envelopes, which bring their schemas and need no registry."""
+    options, stage = EnvelopeOptions.of(spec), f"{spec.role}_converter"
+    if options.content:
+        fill = options.fill_defaults
+        return TypedConverters(lambda: FixedSchemaDecoder(options.content, fill_defaults=fill, stage=stage))
+    return TypedConverters(lambda: EnvelopeDecoder(options, stage=stage))
+
+
+# Payloads without an envelope, of one schema that the configuration has (``schema.content``).
+
+
+class FixedSchemaDecoder:
+    """Decodes values that are payloads of one schema: a ``TypedDecoder``."""
+
+    def __init__(self, schema: str, *, fill_defaults: bool, stage: str) -> None:
+        """``schema``: its JSON. ``fill_defaults``: what is null gets the default of its schema."""
+        self._stage = stage
+        self._decoder: PayloadDecoder | InvalidRecord
+        try:
+            check_unicode(schema)
+            made = connect_schema(parse_value(schema.encode()), fill_defaults=fill_defaults)
+            self._decoder = PayloadDecoder(made, fill_defaults=fill_defaults)
+        except InvalidRecord as error:
+            self._decoder = UnusableSchema(f"schema.content: {error}")
+        except RecursionError:
+            self._decoder = UnusableSchema(f"schema.content: {TOO_DEEP}")
+
+    def decode(self, values: Sequence[bytes]) -> TypedBatch:
+        """Decode values, none of them None."""
+        if isinstance(self._decoder, InvalidRecord):
+            return TypedBatch((), tuple(self._rejected(place, self._decoder) for place in range(len(values))), 0)
+        texts = list(values)
+        sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+        places = np.flatnonzero(sizes)
+        ends = np.cumsum(sizes + 1) - 1
+        column = self._decoder.decode(bytearray(b"\n".join((*texts, b""))), (ends - sizes)[places], ends[places])
+        bad = [(int(places[one.row]), one.why) for one in column.bad]
+        bad += [(place, "not JSON: empty") for place in np.flatnonzero(sizes == 0).tolist()]
+        parts = (TypedPart(self._decoder.schema, places[column.rows], column.values),) if len(column.rows) else ()
+        return TypedBatch(
+            parts, tuple(self._rejected(place, Malformed(why)) for place, why in sorted(bad)), column.fast
+        )
+
+    def _rejected(self, place: int, error: InvalidRecord) -> Rejected:
+        return Rejected(place, self._stage, error.reason, type(error).__name__)
+
+
+# Batches decoded a piece at a time: what a decoder copies of large records stays small.
+
+
+PIECE_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of a piece: memory of twice that is not kept for reuse (``floe_job.memory_tuning``), but new for each batch."""
+
+MIN_RECORDS: Final = 256
+"""Records of a piece, however large they are."""
+
+
+def decode_in_pieces(
+    decode: Callable[[Sequence[bytes]], TypedBatch],
+    values: Sequence[bytes],
+    piece_bytes: int = PIECE_BYTES,
+    min_records: int = MIN_RECORDS,
+) -> TypedBatch:
+    """Decode values as ``decode`` does, some of them at a time."""
+    size = max(min_records, piece_bytes * len(values) // max(1, nbytes(values)))
+    if size >= len(values):
+        return decode(values)
+    firsts = range(0, len(values), size)
+    batches = [(first, decode(values[first : first + size])) for first in firsts]
+    parts: dict[int, list[tuple[int, TypedPart]]] = {}
+    for first, batch in batches:
+        for part in batch.parts:
+            parts.setdefault(id(part.schema), []).append((first, part))
+    return TypedBatch(
+        tuple(map(_joined, parts.values())),
+        tuple(one.at(first + one.index) for first, batch in batches for one in batch.rejected),
+        sum(batch.fast_rows for _, batch in batches),
+        _joined_schemaless([(first, batch.schemaless) for first, batch in batches if batch.schemaless is not None]),
+    )
+
+
+def _joined(parts: Sequence[tuple[int, TypedPart]]) -> TypedPart:
+    places = np.concatenate([first + part.places for first, part in parts])
+    return TypedPart(parts[0][1].schema, places, pa.concat_arrays([part.column for _, part in parts]))
+
+
+def _joined_schemaless(parts: Sequence[tuple[int, SchemalessPart]]) -> SchemalessPart | None:
+    if not parts:
+        return None
+    values = [value for _, part in parts for value in part.values]
+    is_parsed = isinstance(parts[0][1].values, ParsedValues)
+    places = np.concatenate([first + part.places for first, part in parts])
+    return SchemalessPart(places, ParsedValues(values) if is_parsed else values)
+
+
+# Envelopes whose payload comes first: what is behind it is the same for all records of a schema, and is compared.
+#
+# As ``prefixes`` of records with the schema first. Whether a payload ends there the payload shows: cut elsewhere it
+# is no JSON.
+
+
+_STYLES: Final = ((b'{"payload":', b',"schema":'), (b'{"payload": ', b', "schema": '))
+"""How serializers write what is before the payload, and what is between it and the schema."""
+
+
+class PayloadFirst(NamedTuple):
+    """A record, cut. ``start``, ``end``: of its payload, in bytes. ``between``: what is before its schema."""
+
+    start: int
+    end: int
+    between: bytes
+
+
+def cut(record: bytes) -> PayloadFirst | None:
+    """Return where the payload of a record may be; None for a record that is written otherwise."""
+    for before, between in _STYLES:
+        if record.startswith(before):
+            end = record.rfind(between)
+            if end > len(before):
+                return PayloadFirst(len(before), end, between)
+    return None
+
+
+# The options of Kafka's ``JsonConverter`` that change what an envelope means.
+
+
+MAX_SCHEMAS: Final = 1_000
+"""Schemas whose decoders are kept, by default and at most."""
+
+
+@dataclass(frozen=True)
+class EnvelopeOptions:
+    """Options of JsonConverter with ``schemas.enable``.
+
+    ``fill_defaults`` (``replace.null.with.default``): what is null, or not there, gets the default of its schema.
+    ``schemas`` (``schemas.cache.size``): schemas whose decoders are kept. ``content`` (``schema.content``): the JSON of the
+    one schema of all values, which are payloads without an envelope then; empty for none.
+    """
+
+    fill_defaults: bool = True
+    schemas: int = MAX_SCHEMAS
+    content: str = ""
+
+    @classmethod
+    def of(cls, spec: ConverterSpec) -> EnvelopeOptions:
+        """Read the options of a converter, which are checked already."""
+        fill, size = spec.options.get(REPLACE_NULL), spec.options.get(CACHE_SIZE)
+        return cls(
+            fill is None or parse_boolean(spec.prefix + REPLACE_NULL, fill),
+            MAX_SCHEMAS if size is None else max(1, min(MAX_SCHEMAS, parse_integer(CACHE_SIZE, Kind.INT, size, 0))),
+            spec.options.get(CONTENT, ""),
+        )

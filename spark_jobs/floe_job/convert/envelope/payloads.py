@@ -11,9 +11,9 @@ import pyarrow as pa
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema
 from floe_job.convert.column_limits import check_bytes, default_bytes
-from floe_job.convert.envelope.chunk_reader import ChunkReaders, gathered
+from floe_job.convert.envelope.columns import ChunkReaders, gathered
 from floe_job.convert.envelope.values import Misfit, Read, value_reader
-from floe_job.convert.json.fallbacks import NotExact
+from floe_job.convert.json.framing import NotExact
 from floe_job.convert.json.parse import parse_value
 from floe_job.convert.typed.base import Places
 from floe_job.exceptions import InvalidRecord

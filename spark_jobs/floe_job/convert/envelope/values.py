@@ -18,7 +18,7 @@ from floe_job.connect.arrow import MAX_DIGITS, is_decimal, scale_of
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.typed.base64_text import decode_text
 from floe_job.exceptions import VALUE_LENGTH, clip
-from floe_job.types.number_tokens import HugeInteger, Literal
+from floe_job.types.numbers import HugeInteger, Literal
 
 Read = Callable[[Any], Any]
 

@@ -15,12 +15,10 @@ from sys import maxsize
 import pyarrow as pa
 from pyiceberg.schema import Schema
 
-from floe_job.convert.json.fallbacks import NotExact, Respelled, UnexpectedField
-from floe_job.convert.json.framing import Text, joined
+from floe_job.convert.json.framing import Injected, NotExact, Respelled, Text, UnexpectedField, joined
 from floe_job.convert.json.key_aliases import Alternatives, Spellings
 from floe_job.convert.json.nested_readers import ColumnReaders
-from floe_job.convert.json.reserved_fields import Injected
-from floe_job.convert.json.template_reader import TemplateReader
+from floe_job.convert.json.template import TemplateReader
 from floe_job.convert.json.text_checks import (
     check_constants,
     check_depth,

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table.name_mapping import NameMapping
 
-from floe_job.contract.rejected_record import Rejected
-from floe_job.convert.base import Decoded
+from floe.config.converters.base import ConverterSpec
+from floe.parquet.arrow_shapes import reshape, storage_type
+from floe_job.contract.dead_letter import Rejected
+from floe_job.convert.base import Decoded, FieldConverter, Parsed, TableField, schema_of
+from floe_job.convert.context import ConverterContext
 from floe_job.convert.json.columnar import ColumnarReader
-from floe_job.convert.json.fallbacks import NotExact
-from floe_job.convert.json.framing import nbytes, without
+from floe_job.convert.json.framing import Injected, NotExact, nbytes, without
 from floe_job.convert.json.key_aliases import Spellings
 from floe_job.convert.json.pace import MIN_CHUNK_RECORDS, Pace
-from floe_job.convert.json.parse import fields_of
-from floe_job.convert.json.reserved_fields import Injected
-from floe_job.convert.json.row_columns import Row, SingleRecords, columns_of
+from floe_job.convert.json.parse import fields_of, parse_any
 from floe_job.convert.json.row_reader import RowReader
+from floe_job.convert.keys import JsonKeyField, JsonKeyText
 from floe_job.exceptions import InvalidRecord
 from floe_job.schema.evolution import SchemaChanges
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 from floe_job.types import Lookup
 
@@ -249,3 +251,79 @@ def _place(row: int, slow_rows: Collection[int]) -> int:
         if gone <= row:
             row += 1
     return row
+
+
+# JSON without schemas, as Kafka Connect's JsonConverter reads it with ``schemas.enable=false``.
+
+
+class JsonConverters:
+    """Readers of JSON values."""
+
+    def __init__(self, spec: ConverterSpec, context: ConverterContext) -> None:
+        """Read what ``spec`` describes: it has no options, and JSON without schemas needs no registry."""
+
+    def for_table(
+        self, schema: Schema | None, rules: ColumnRules, *, create: bool, name_mapping: NameMapping | None = None
+    ) -> JsonDecoder:
+        """Make the decoder of one table."""
+        return JsonDecoder(schema, rules, create=create, name_mapping=name_mapping)
+
+    def for_field(self, path: tuple[str, ...]) -> TableField:
+        """Make the reader of one field."""
+        return TableField(path, JsonDecoder(schema_of(path), ColumnRules(), create=False))
+
+    def for_key(self, path: tuple[str, ...]) -> FieldConverter:
+        """Make the reader of a field of keys, or of whole keys."""
+        return JsonKeyField(self.for_field(path)) if path else JsonKeyText()
+
+    def whole(self, values: Sequence[bytes | None]) -> Parsed:
+        """Parse values of any JSON type but null; floats keep their digits (``Literal``), for decimal columns."""
+        parsed, rejected = ParsedValues(), []
+        for index, value in enumerate(values):
+            try:
+                parsed.append(None if value is None else parse_any(value))
+            except InvalidRecord as error:
+                parsed.append(None)
+                rejected.append(Rejected(index, error.stage, error.reason, type(error).__name__))
+        return Parsed(parsed, tuple(rejected))
+
+
+# Rows, and how they become columns.
+
+
+Row = Mapping[str, Any]
+"""Values by column; those that a record does not fill are left out."""
+
+
+class SingleRecords(Protocol):
+    """Reads records one by one, as ``RowReader`` does."""
+
+    def read(self, value: bytes) -> Row:
+        """Return the values of a record by column. Raises InvalidRecord."""
+
+    def read_parsed(self, value: Any) -> Row:
+        """Return the values of a record that is parsed already. Raises InvalidRecord."""
+
+    def take_in(self) -> bool:
+        """Return whether the records so far change what the table lacks."""
+
+
+def columns_of(rows: Sequence[Row], fields: Sequence[pa.Field]) -> list[pa.Array]:
+    """Return a column for each field. The cost depends mostly on the values that rows have, not on those they lack."""
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        for name in row:
+            if name in places:
+                places[name].append(place)
+            else:
+                places[name] = [place]
+    return [_column(rows, field, places.get(field.name, ())) for field in fields]
+
+
+def _column(rows: Sequence[Row], field: pa.Field, places: Sequence[int]) -> pa.Array:
+    if not places:
+        return pa.nulls(len(rows), field.type)
+    values: list[Any] = [None] * len(rows)
+    for place in places:
+        values[place] = rows[place][field.name]
+    return reshape(pa.array(values, storage_type(field.type)), field.type)

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from floe_job.convert.json.fallbacks import NotExact
-from floe_job.convert.json.framing import Text
+from floe_job.convert.json.framing import NotExact, Text
 from floe_job.schema.proposal import Path
 from floe_job.types import StructLookup
 

@@ -7,8 +7,8 @@ import re
 from typing import Any, NoReturn
 
 from floe_job.exceptions import Malformed
-from floe_job.types.made_values import MADE
-from floe_job.types.number_tokens import HugeInteger, Literal, Single
+from floe_job.types.numbers import HugeInteger, Literal, Single
+from floe_job.types.typed_values import MADE
 
 MAX_DEPTH = 64
 

@@ -8,17 +8,16 @@ from typing import Any
 from pyiceberg.schema import Schema, index_by_id, index_by_name
 from pyiceberg.types import DecimalType
 
+from floe_job.convert.json.framing import Injected
 from floe_job.convert.json.parse import parse, plain_object
-from floe_job.convert.json.reserved_fields import Injected
 from floe_job.exceptions import InvalidRecord, SchemaConflict
-from floe_job.schema.evolution import SchemaChanges
+from floe_job.schema.evolution import SchemaChanges, paths
 from floe_job.schema.limits import FullNames
 from floe_job.schema.proposed_columns import ProposedColumns
-from floe_job.schema.tree import paths
 from floe_job.schema.unknown_fields import Unknown
 from floe_job.types import Converter, Lookup, PromotionRequests, field_converter
 from floe_job.types.coercion import Trees
-from floe_job.types.made_values import made_primitive
+from floe_job.types.typed_values import made_primitive
 
 
 class RowReader:

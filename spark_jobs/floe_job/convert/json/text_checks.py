@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 
-from floe_job.convert.json.fallbacks import NotExact, UnexpectedField
-from floe_job.convert.json.framing import Text, occurrences
+from floe_job.convert.json.framing import NotExact, Text, UnexpectedField, occurrences
 from floe_job.convert.json.parse import MAX_DEPTH, too_deep
 from floe_job.convert.json.template import Mask
 from floe_job.source.values import Lines

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from floe.registry.schema import RegisteredSchema
+from floe.config.converters.base import ConverterSpec
+from floe.config.converters.json_schema import FLATTEN_SINGLETONS, OPTIONAL
+from floe.config.keys.reader import OptionReader
+from floe.schema_registry.schema import RegisteredSchema
 from floe_job.connect.schema import ConnectSchema
-from floe_job.contract.rejected_record import Rejected
+from floe_job.contract.dead_letter import Rejected
+from floe_job.convert.context import ConverterContext
 from floe_job.convert.guids import name_of_schema
-from floe_job.convert.json_schema.connect_schema import connect_schema
-from floe_job.convert.json_schema.options import JsonSchemaOptions
-from floe_job.convert.json_schema.parts import FORMS
+from floe_job.convert.header_ids import RegistryRecords
+from floe_job.convert.json_schema.connect_schema import FORMS, JsonSchemaOptions, connect_schema
 from floe_job.convert.typed.base import TypedBatch, TypedPart
 from floe_job.convert.typed.frames import Framing, split_frames
 from floe_job.convert.typed.schema_source import SchemaSource, compiled_by_id
+from floe_job.convert.typed.table import TypedConverters
 from floe_job.convert.typed_json.payload_reader import PayloadReader
 from floe_job.exceptions import InvalidRecord, Malformed, UnknownSchema, UnusableSchema
 from floe_job.source.values import divided
@@ -62,3 +66,15 @@ class JsonSchemaDecoder:
 
     def _rejected(self, index: int, error: InvalidRecord) -> Rejected:
         return Rejected(index, self._stage, error.reason, type(error).__name__)
+
+
+# JSON with schemas of a registry, as Confluent's JsonSchemaConverter reads it.
+
+
+def json_schema_converters(spec: ConverterSpec, context: ConverterContext) -> TypedConverters:
+    """Make the converters: all have one decoder, so that a task reads a schema once. Raises as ``RegistryRecords.of``."""
+    records = RegistryRecords.of(spec, context)
+    given = OptionReader(spec.options, spec.prefix)
+    options = JsonSchemaOptions(given.boolean(OPTIONAL, False), given.boolean(FLATTEN_SINGLETONS, False))
+    decoder = JsonSchemaDecoder(records.framing, records.schema_of, options, stage=records.stage)
+    return TypedConverters(lambda: decoder)

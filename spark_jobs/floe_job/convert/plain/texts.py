@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from floe.config.converters.charsets import codec_of
-from floe_job.convert.plain.reader import Column, Reader
+from floe_job.convert.typed.base import Places
 from floe_job.source.values import packed
 
 UTF_8: Final = "utf-8"
@@ -106,3 +106,21 @@ def _column(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
     offsets[-1] = ends[-1]
     whole = pa.Array.from_buffers(kind, 2 * len(sizes), [None, pa.py_buffer(offsets), pa.py_buffer(buffer.data)], 0)
     return whole.take(pa.array(np.arange(0, 2 * len(sizes), 2)))
+
+
+# The interface of readers of plain values.
+
+
+class Column(NamedTuple):
+    """Values of a batch: ``values[i]`` is of the record at ``places[i]``. ``bad``: the others, each with the reason."""
+
+    values: pa.Array
+    places: Places
+    bad: list[tuple[int, str]]
+
+
+class Reader(Protocol):
+    """Reads values of one type."""
+
+    def __call__(self, values: Sequence[bytes]) -> Column:
+        """Read values, none of them None."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import logging
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from types import ModuleType
+from typing import Any, Final, NoReturn
 
-from floe_job.convert.protobuf.limits import refuse, shown
-from floe_job.convert.protobuf.packages import package
+from floe_job.exceptions import VALUE_LENGTH, PackageMissing, UnusableSchema, clip
 
 Message = Any
 """A ``google.protobuf.descriptor.Descriptor``, of whichever implementation."""
@@ -158,3 +161,83 @@ def _meta_class() -> Any:
 
 
 _made: list[Any] = []
+
+
+# What is refused of schemas, whatever a registry has.
+
+
+MAX_FIELDS: Final = 5_000
+"""Values that one record may have beside the elements of arrays and maps: each use of a message counts."""
+
+MAX_DEPTH: Final = 64
+"""Messages in each other."""
+
+
+def refuse(problem: str) -> NoReturn:
+    """Raise UnusableSchema."""
+    raise UnusableSchema(problem)
+
+
+def shown(value: object) -> str:
+    """Return a value of a schema as messages have it."""
+    return clip(repr(value), VALUE_LENGTH)
+
+
+# The packages that only Protobuf needs.
+
+
+log = logging.getLogger(__name__)
+
+REQUIREMENTS: Final = "airflow-provider-floe[protobuf]"
+
+
+def package(module: str) -> ModuleType:
+    """Import a module. Raises PackageMissing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        problem = (
+            f"Protobuf records cannot be read here: {error}. Nothing was announced. Install {REQUIREMENTS} where Spark's "
+            "workers run"
+        )
+        raise PackageMissing(problem) from None
+
+
+@cache
+def optional_package(module: str, without: str) -> ModuleType | None:
+    """Import a module that floe can do without; if it is not there, say so once. ``without``: what is so without it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        log.warning("%s: %s. Install %s where Spark's workers run", without, error, REQUIREMENTS)
+        return None
+
+
+# The options of the Protobuf converters that change what a schema means.
+
+
+@dataclass(frozen=True)
+class ProtobufOptions:
+    """Options of Confluent's ProtobufConverter.
+
+    ``full_names`` (``enhanced.protobuf.schema.support``): schemas have the full names of messages and enums.
+    ``enums_as_numbers`` (``int.for.enums``). ``optional_for_nullables`` (``optional.for.nullables``): only what the schema
+    marks ``optional`` is optional, and messages, enums and arrays. ``optional_for_proto2`` (``optional.for.proto2``): an
+    optional field of proto2 that is not there is null, and not its default. ``wrapper_for_nullables``
+    (``wrapper.for.nullables``): only wrappers are optional, and messages, enums and arrays. ``unwrap``
+    (``wrapper.for.raw.primitives``): a wrapper is its value. ``flatten_unions`` (``flatten.unions``): the fields of a oneof
+    are fields of the message. ``union_index`` (``generate.index.for.unions``): the name of a oneof's struct ends with its
+    index.
+
+    ``apicurio``: the rules of Apicurio's converter, which has none of these options.
+    """
+
+    full_names: bool = False
+    enums_as_numbers: bool = False
+    optional_for_nullables: bool = False
+    optional_for_proto2: bool = True
+    wrapper_for_nullables: bool = False
+    unwrap: bool = True
+    flatten_unions: bool = False
+    union_index: bool = True
+    apicurio: bool = False

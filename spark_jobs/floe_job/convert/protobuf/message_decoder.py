@@ -10,15 +10,11 @@ import pyarrow as pa
 
 from floe_job.connect.arrow import arrow_type
 from floe_job.convert.column_limits import check_bytes
-from floe_job.convert.protobuf.descriptors import Message
-from floe_job.convert.protobuf.options import ProtobufOptions
-from floe_job.convert.protobuf.rules.apicurio import ApicurioRules
-from floe_job.convert.protobuf.rules.confluent import ConfluentRules
-from floe_job.convert.protobuf.rules.notes import Notes, TooManyConstants
-from floe_job.convert.protobuf.wire.reader import wire_reader
-from floe_job.convert.protobuf.wire.record_sizes import RecordSizes
-from floe_job.convert.protobuf.wire.rows import MessageRows, Row
-from floe_job.convert.protobuf.wire.schema import WireSchema
+from floe_job.convert.protobuf.apicurio_rules import ApicurioRules
+from floe_job.convert.protobuf.confluent_rules import ConfluentRules
+from floe_job.convert.protobuf.descriptors import Message, ProtobufOptions
+from floe_job.convert.protobuf.rules import Notes, TooManyConstants
+from floe_job.convert.protobuf.wire import MessageRows, RecordSizes, Row, WireSchema, wire_reader
 from floe_job.convert.typed.base import Places
 from floe_job.exceptions import Malformed
 

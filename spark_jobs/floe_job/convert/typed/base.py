@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from floe_job.connect.schema import ConnectSchema
-from floe_job.contract.rejected_record import Rejected
+from floe_job.contract.dead_letter import Rejected
 from floe_job.source.record_batch import ParsedValues
 
 Places = np.ndarray[Any, np.dtype[np.int64]]

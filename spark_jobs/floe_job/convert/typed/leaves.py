@@ -30,8 +30,7 @@ from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema
 from floe_job.convert.typed.python_values import as_numbers
 from floe_job.types.numbers import INT_RANGE, LONG_RANGE, ROUNDS_TO_INFINITE_FLOAT
-from floe_job.types.temporal import FIRST_DAY, FIRST_MICRO, LAST_DAY, LAST_MICRO, MICROS_PER_DAY
-from floe_job.types.time_texts import TIMES, times_of_texts
+from floe_job.types.temporal import FIRST_DAY, FIRST_MICRO, LAST_DAY, LAST_MICRO, MICROS_PER_DAY, TIMES, times_of_texts
 
 Inexact = np.ndarray[Any, np.dtype[np.bool_]] | None
 """The rows of a column that have no exact conversion; None for none of them."""

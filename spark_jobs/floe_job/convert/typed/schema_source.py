@@ -8,13 +8,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-from floe.registry import exceptions as registry
-from floe.registry.schema import RegisteredSchema, SchemaType
+from floe.schema_registry import exceptions as registry
+from floe.schema_registry.schema import RegisteredSchema, SchemaType
 from floe_job.convert.guids import name_of_schema
 from floe_job.exceptions import UnknownSchema, UnusableSchema
 
 SchemaSource = Callable[[int], RegisteredSchema]
-"""Returns the schema of an id, as ``floe.registry.client.SchemaRegistry.schema`` does, with its errors."""
+"""Returns the schema of an id, as ``floe.schema_registry.client.SchemaRegistry.schema`` does, with its errors."""
 
 ENCRYPTED: Final = "ENCRYPT"
 """How the types of rules begin by which values are encrypted."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum, auto
@@ -31,7 +32,6 @@ from pyiceberg.types import (
 
 from floe_job.connect.arrow import MAX_DIGITS, is_decimal, scale_of
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.convert.typed_json.forms import JsonForms
 
 
 class DecimalForm(Enum):
@@ -148,3 +148,20 @@ def _iceberg(schema: ConnectSchema, decimals: DecimalForm, ids: Iterator[int]) -
     if is_decimal(schema) and decimals is DecimalForm.NUMBER:
         return DecimalType(MAX_DIGITS, scale_of(schema))
     return _ICEBERG[schema.kind]
+
+
+# How a format writes in JSON what has several forms.
+
+
+@dataclass(frozen=True)
+class JsonForms:
+    """The forms of one format.
+
+    ``absent_is_null``: a field that is not there is null, even where its schema requires a value.
+    ``entries_are_objects``: maps whose keys are no strings are arrays of objects with ``key`` and ``value``, else of arrays.
+    ``union``: the name of structs that are a union: the value is that of one of the fields; None where there are no unions.
+    """
+
+    absent_is_null: bool
+    entries_are_objects: bool
+    union: str | None = None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,16 +15,15 @@ from floe_job.connect.arrow import arrow_type, is_decimal
 from floe_job.connect.schema import ConnectSchema
 from floe_job.convert.column_limits import check_bytes, default_bytes
 from floe_job.convert.json.decoder import JsonDecoder
+from floe_job.convert.json.key_aliases import ESCAPED_KEY
 from floe_job.convert.json.parse import parse, parse_value
 from floe_job.convert.typed.base import Places
-from floe_job.convert.typed_json.carried_types import DecimalForm, carried_columns, carried_type, children
-from floe_job.convert.typed_json.forms import JsonForms
-from floe_job.convert.typed_json.json_values import JsonValues, has_default
-from floe_job.convert.typed_json.null_texts import PackedText
-from floe_job.convert.typed_json.scalars import Read
+from floe_job.convert.typed_json.carried_types import DecimalForm, JsonForms, carried_columns, carried_type, children
+from floe_job.convert.typed_json.json_values import JsonValues, Read, has_default
 from floe_job.convert.typed_json.typed_columns import Findings, typed_column
 from floe_job.exceptions import InvalidRecord
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
+from floe_job.source.values import Packed, packed
 
 
 class Payloads(NamedTuple):
@@ -189,3 +191,56 @@ def _decimal_names(schema: ConnectSchema, name: str | None) -> Iterator[str | No
     if not schema.fields:
         for inner in children(schema):
             yield from _decimal_names(inner, None)
+
+
+# Whether a null in a column is one in the text, or a field that is not there: the parser of columns does not say.
+
+
+_NULL: Final = b"null"
+_BLANKS: Final = (b"", b" ")
+_ODD_BLANKS: Final = (b"\t", b"\n", b"\r", b'" :', b"  :", b":  ")
+"""Where none of these is in a text, a colon has no blank before it, and one space behind it at most."""
+
+
+class PackedText:
+    """The text of records, copied into one buffer when it is first asked for.
+
+    Answers are made from the bytes; where these leave a doubt, they are yes.
+    """
+
+    def __init__(self, values: Sequence[bytes]) -> None:
+        self._values = values
+
+    @cached_property
+    def _packed(self) -> Packed:
+        return packed(self._values)
+
+    @cached_property
+    def _text(self) -> bytes:
+        return self._packed.data.tobytes()
+
+    def may_have(self, names: Collection[str | None], token: bytes) -> bool:
+        """Return whether a field of one of the names may have a value that begins with ``token``; None: an element."""
+        text = self._text
+        if token not in text:
+            return False
+        if any(name is None or json.dumps(name, ensure_ascii=False) != f'"{name}"' for name in names):
+            return True
+        may_be_escaped = b"\\u" in text or (b"\\/" in text and any("/" in str(name) for name in names))
+        if may_be_escaped and ESCAPED_KEY.search(text):
+            return True
+        keys = [f'"{name}"'.encode() for name in set(names)]
+        if any(blank in text for blank in _ODD_BLANKS):
+            between = rb"[ \t\n\r]*:[ \t\n\r]*"
+            return any(re.search(re.escape(key) + between + re.escape(token), text) for key in keys)
+        return any(key + b":" + blank + token in text for key in keys for blank in _BLANKS)
+
+    def with_null(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Return the indices of the records that have a null somewhere, or the word in a text."""
+        data = self._packed.data
+        found = data[: 1 - len(_NULL)] == _NULL[0]
+        for place in range(1, len(_NULL)):
+            found &= data[place : len(data) + 1 - len(_NULL) + place] == _NULL[place]
+        places = np.flatnonzero(found)
+        starts, ends = self._packed.starts, self._packed.ends
+        return np.flatnonzero(np.searchsorted(places, starts) < np.searchsorted(places, ends))

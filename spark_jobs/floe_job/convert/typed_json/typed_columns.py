@@ -17,9 +17,8 @@ from floe_job.connect.arrow import MAX_DIGITS, arrow_type, is_decimal
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.typed.base import Places
 from floe_job.convert.typed.base64_text import bytes_of
+from floe_job.convert.typed.numbers import decimals, range_of
 from floe_job.convert.typed.python_values import lengths_of, map_entries
-from floe_job.convert.typed.unscaled_decimals import decimals
-from floe_job.convert.typed.whole_numbers import range_of
 from floe_job.convert.typed_json.json_values import has_default, placed
 from floe_job.types.numbers import ROUNDS_TO_INFINITE_FLOAT
 

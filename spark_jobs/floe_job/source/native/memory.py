@@ -6,8 +6,8 @@ it is copied here; it stays valid as long as a reference to its block exists.
 
 from __future__ import annotations
 
-from ctypes import Structure, sizeof
-from typing import Any
+from ctypes import CDLL, Structure, addressof, c_char, c_char_p, c_size_t, c_void_p, sizeof
+from typing import Any, Final
 
 import numpy as np
 
@@ -84,3 +84,25 @@ class _Memory:
     def __init__(self, address: int, count: int, kind: type[np.generic]) -> None:
         code = np.dtype(kind).str
         self.__array_interface__ = {"data": (address, True), "shape": (count,), "typestr": code, "version": 3}
+
+
+# The C library's search in memory, several times as fast as Python's.
+
+
+def _memmem() -> Any:
+    search = getattr(CDLL(None), "memmem", None)
+    if search is not None:
+        search.restype, search.argtypes = c_void_p, [c_void_p, c_size_t, c_char_p, c_size_t]
+    return search
+
+
+_MEMMEM: Final = _memmem()
+
+
+def find(text: bytearray, part: bytes, start: int = 0) -> int:
+    """Return where ``part`` begins in ``text``, at ``start`` or behind it; -1 where it does not. ``part`` is not empty."""
+    if _MEMMEM is None or start + len(part) > len(text):  # not every C library has it
+        return text.find(part, start)
+    first = addressof(c_char.from_buffer(text))
+    found = _MEMMEM(first + start, len(text) - start, part, len(part))
+    return -1 if found is None else found - first

@@ -6,9 +6,8 @@ from typing import Any, Final
 
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
-from floe_job.transform.documents.bson import Document
-from floe_job.transform.documents.extended_json import parse_document
-from floe_job.transform.requirements import shown
+from floe_job.transform.documents.extended_json import Document, parse_document
+from floe_job.transform.struct_fields import shown
 
 AFTER, BEFORE, UPDATE = "after", "before", "updateDescription"
 UPDATED, REMOVED = "updatedFields", "removedFields"

@@ -10,17 +10,58 @@ import binascii
 import json
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
+from enum import Enum
 from math import isinf
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from floe_job.convert.json.parse import MAX_DEPTH, too_deep
 from floe_job.exceptions import TransformRefused
-from floe_job.transform.documents.bson import Bson, Document, Kind
-from floe_job.transform.documents.dates import millis_of
-from floe_job.transform.requirements import shown
-from floe_job.types.number_tokens import decimal_of_text
+from floe_job.transform.struct_fields import shown
+from floe_job.types.numbers import decimal_of_text
+
+# The values of BSON, the format of MongoDB's documents.
+
+
+class Kind(Enum):
+    """The types of BSON. Beside each is what its values are in Python."""
+
+    NULL = "null"
+    STRING = "string"  # str
+    BOOLEAN = "boolean"  # bool
+    INT32 = "int32"  # int
+    INT64 = "int64"  # int
+    DOUBLE = "double"  # float
+    DECIMAL = "decimal128"  # str, as Java writes it
+    OBJECT_ID = "objectId"  # str: 24 hexadecimal digits
+    BINARY = "binary"  # bytes
+    DATE = "dateTime"  # int: milliseconds since 1970
+    TIMESTAMP = "timestamp"  # int: seconds since 1970
+    PATTERN = "regex"  # (pattern, options)
+    CODE = "javascript"  # str
+    SCOPED_CODE = "javascriptWithScope"  # (code, document)
+    DOCUMENT = "document"  # dict of names and Bson
+    ARRAY = "array"  # list of Bson
+    OTHER = "other"  # what no column has: a symbol, undefined, a pointer, the least and the greatest key
+
+
+class Bson(NamedTuple):
+    """A value with its type."""
+
+    kind: Kind
+    value: Any
+
+
+Document = dict[str, Bson]
+"""The fields of a document, in their order."""
+
+
+def is_empty(value: Bson) -> bool:
+    """Return whether a value is a document or an array that holds nothing."""
+    return value.kind in (Kind.DOCUMENT, Kind.ARRAY) and not value.value
+
 
 _INT32, _INT64 = 2**31, 2**63
 _INTEGER: Final = re.compile(r"[+-]?\d{1,19}", re.ASCII)
@@ -282,3 +323,38 @@ _SPECIAL: Final[dict[str, Callable[[Pairs], Bson | None]]] = {
     "$maxKey": _other(_is_one),
     "$dbPointer": _other(lambda value: isinstance(value, Bson) and set(value.value or ()) == {"$ref", "$id"}),
 }
+
+
+# Dates in Extended JSON: ISO 8601 with an offset, or a day alone.
+
+
+_DATE: Final = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{0,9}))?)?([Zz]|[+-]\d\d(?::\d\d(?::\d\d)?)?))?",
+    re.ASCII,
+)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MAX_OFFSET: Final = 18 * 3600
+
+
+def millis_of(text: str) -> int:
+    """Return the milliseconds since 1970, further digits cut off. Raises ValueError for a text that is no date."""
+    found = _DATE.fullmatch(text)
+    if found is None:
+        problem = f"{shown(text)} is no date with an offset"
+        raise ValueError(problem)
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+    moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    span = moment - _EPOCH
+    seconds = span.days * 86_400 + span.seconds - _offset(found[8] or "Z")
+    return seconds * 1000 + int((found[7] or "").ljust(9, "0")) // 1_000_000
+
+
+def _offset(text: str) -> int:
+    if text in "Zz":
+        return 0
+    hours, minutes, seconds = (int(part) for part in (*text[1:].split(":"), "0", "0")[:3])
+    offset = hours * 3600 + minutes * 60 + seconds
+    if minutes > 59 or seconds > 59 or offset > _MAX_OFFSET:
+        problem = f"{shown(text)} is no offset"
+        raise ValueError(problem)
+    return -offset if text[0] == "-" else offset

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyiceberg.types import IcebergType, IntegerType, LongType, StringType, TimestampType, TimestamptzType
 
-from floe.config.transforms.kafka.insert_field import OFFSET, PARTITION, STATIC, TIMESTAMP, TOPIC, InsertField
+from floe.config.transforms.kafka_fields import OFFSET, PARTITION, STATIC, TIMESTAMP, TOPIC, InsertField
 from floe_job.source.record_batch import Records
 from floe_job.transform.field_steps.demand import Demands, Make, Mask
 from floe_job.types.temporal import FIRST_MICRO, LAST_MICRO

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -13,15 +13,18 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import BooleanType, DoubleType, IcebergType, LongType, NestedField, StringType
 
-from floe_job.convert.base import Decoded
+from floe_job.contract.dead_letter import Rejected
+from floe_job.convert.base import Converters, Decoded, TableConverter
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.json.parse import parse
 from floe_job.exceptions import InvalidRecord, Malformed
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
+from floe_job.source.native.memory import find
 from floe_job.source.record_batch import Records
+from floe_job.source.values import Packed, packed
+from floe_job.transform.batch import UNREAD, ParsedBatch, Readers, value_reader
 from floe_job.transform.field_steps.demand import Demand, Demands, Mask
-from floe_job.transform.field_steps.probes import Probes
-from floe_job.transform.value_change import ValueChange
+from floe_job.transform.value_change import EachValue, ValueChange
 
 _PLAIN_NAME: Final = re.compile(r"[\w-]{1,100}")
 """A name that a column may have beside any other, none of which it is a path of."""
@@ -159,3 +162,116 @@ class _Exact:
     def take_in(self) -> bool:
         """Say that the table lacks nothing."""
         return False
+
+
+# A search for records that have one of some fields, without parsing any.
+
+
+_TEXT: Final = re.compile(rb'"(?:[^"\\]|\\.)*+("\s*:)?', re.DOTALL)
+"""A text, with what follows a key. What is not closed goes to the end, so that no part of a value is read twice."""
+
+_BACKSLASH: Final = 0x5C
+
+
+class Probes:
+    """Looks for fields in JSON texts. A record that has the name elsewhere, as a text, is found too."""
+
+    def __init__(self, fields: Collection[str]) -> None:
+        self._names = [f'"{field}"'.encode() for field in sorted(fields)]
+
+    def rows(self, values: Sequence[bytes]) -> Mask:
+        """Return which values may have one of the fields."""
+        found = np.zeros(len(values), np.bool_)
+        if not self._names:
+            return found
+        buffer = packed(values)
+        filled = np.flatnonzero(buffer.ends > buffer.starts)
+        spans = _Spans(buffer.starts[filled], buffer.ends[filled])
+        for name in self._names:
+            for row in spans.with_part(buffer, name):
+                found[filled[row]] = True
+        for row in filled[spans.with_byte(buffer, _BACKSLASH)].tolist():
+            found[row] = found[row] or _has_escaped_key(values[row])
+        return found
+
+
+class _Spans:
+    """Where values begin and end in one text, in ascending order."""
+
+    def __init__(self, starts: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> None:
+        self._starts = starts
+        self._ends = ends
+
+    def with_part(self, buffer: Packed, part: bytes) -> Iterator[int]:
+        """Yield the values that contain some bytes, each once."""
+        place = find(buffer.text, part)
+        while place >= 0:
+            row = int(np.searchsorted(self._starts, place, "right")) - 1
+            after = place + 1  # what is between two values means nothing
+            if row >= 0 and place + len(part) <= self._ends[row]:
+                yield row
+                after = int(self._ends[row])
+            place = find(buffer.text, part, after)
+
+    def with_byte(self, buffer: Packed, byte: int) -> np.ndarray[Any, Any]:
+        """Return the values that contain a byte, each once."""
+        if byte not in buffer.text:
+            return np.zeros(0, np.int64)
+        places = np.flatnonzero(buffer.data == byte)
+        rows = np.searchsorted(self._starts, places, "right") - 1
+        return np.unique(rows[(rows >= 0) & (places < self._ends[rows])])
+
+
+def _has_escaped_key(value: bytes) -> bool:
+    """Say whether a value has a key with an escape, which may spell any name."""
+    return any(text[1] is not None and b"\\" in text[0] for text in _TEXT.finditer(value))
+
+
+# Rows of one table from records whose fields a chain of transforms changes.
+
+
+class FieldRows:
+    """Decodes the records of a table: as columns where that is exact, else value by value.
+
+    ``needs`` and what they mean are those of the table's converter.
+    """
+
+    def __init__(
+        self, steps: Sequence[EachValue], table: TableConverter, converters: Converters, plan: FieldPlan | None
+    ) -> None:
+        """``table``: the converter of the table, for values as the steps leave them. ``plan``: None where there is none."""
+        self._steps = steps
+        self._table = table
+        self._readers = Readers(value_reader(converters), UNREAD.keys)
+        self._plan = plan
+
+    def decode(self, records: Records) -> Decoded:
+        """Decode records, none of them a tombstone. Raises SchemaConflict, as the table's converter does."""
+        if self._plan is None or self._table.needs:
+            return self._exactly(records)
+        rows, is_exact = self._plan.read(records)
+        if not is_exact.any():
+            return Decoded(rows, (), len(records), len(records))
+        exact = np.flatnonzero(is_exact)
+        decoded = self._exactly(records.select(exact.tolist()))
+        rejected = tuple(one.at(int(exact[one.index])) for one in decoded.rejected)
+        table = None if decoded.table is None else _merged(rows, decoded.table, is_exact, rejected)
+        return Decoded(table, rejected, len(records) - len(exact), len(records))
+
+    def _exactly(self, records: Records) -> Decoded:
+        batch = ParsedBatch.unread(records, self._readers).with_objects()
+        for step in self._steps:
+            batch = step.apply(batch)
+        decoded = self._table.decode(batch.values)
+        rejected = [*batch.rejected, *(one.at(batch.places[one.index]) for one in decoded.rejected)]
+        return Decoded(decoded.table, tuple(sorted(rejected, key=lambda one: one.index)), 0, len(records))
+
+
+def _merged(rows: pa.Table, exact: pa.Table, is_exact: Mask, rejected: Sequence[Rejected]) -> pa.Table:
+    """Join the rows of both ways in the order of their records."""
+    kept = np.ones(len(is_exact), np.bool_)
+    kept[[one.index for one in rejected]] = False
+    order = np.empty(len(is_exact), np.int64)
+    order[~is_exact] = np.arange(rows.num_rows)
+    order[is_exact & kept] = rows.num_rows + np.arange(exact.num_rows)
+    return pa.concat_tables([rows, exact]).take(pa.array(order[kept]))

@@ -7,7 +7,7 @@ from typing import Any, Final
 from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
-from floe_job.transform.requirements import shown
+from floe_job.transform.struct_fields import shown
 from floe_job.types.java_text import number_text
 from floe_job.types.typed_values import Meant
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from floe.config.transforms.iceberg.copy_value import CopyValue
+from floe.config.transforms.iceberg import CopyValue
 from floe_job.connect.schema import ConnectSchema
 from floe_job.exceptions import TransformRefused
-from floe_job.transform.requirements import required_object, required_struct
-from floe_job.transform.struct_fields import struct_column, struct_like
+from floe_job.transform.struct_fields import required_object, required_struct, struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 
 PURPOSE = "a copy"

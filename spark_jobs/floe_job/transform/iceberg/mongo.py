@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from floe.config.transforms.iceberg.mongo_change import MongoChange
+from floe.config.transforms.iceberg import MongoChange
 from floe_job.connect.schema import ConnectSchema, Kind, struct
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.batch import ParsedBatch
-from floe_job.transform.changed_records import ChangedRecords
 from floe_job.transform.documents import change
-from floe_job.transform.documents.bson import Document
-from floe_job.transform.documents.schema import DocumentSchemas
-from floe_job.transform.documents.values import struct_of
-from floe_job.transform.requirements import required_struct
+from floe_job.transform.documents.extended_json import Document
+from floe_job.transform.documents.schema import DocumentSchemas, struct_of
+from floe_job.transform.struct_fields import required_struct
+from floe_job.transform.value_change import ChangedRecords
 
 MAX_KNOWN: Final = 1000
 """Schemas that are kept, so that records of one schema have one."""

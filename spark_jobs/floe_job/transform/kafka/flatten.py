@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from floe.config.transforms.kafka.flatten import Flatten
+from floe.config.transforms.kafka_fields import Flatten
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
 from floe_job.convert.json.parse import MAX_DEPTH
 from floe_job.exceptions import TransformRefused
-from floe_job.transform.requirements import required_object, required_struct, shown
-from floe_job.transform.struct_fields import struct_column, struct_like
+from floe_job.transform.struct_fields import required_object, required_struct, shown, struct_column, struct_like
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 from floe_job.types.typed_values import Moment
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from floe.config.transforms.kafka.headers import DropHeaders, HeaderFrom, InsertHeader
+from floe.config.transforms.kafka_records import DropHeaders, HeaderFrom, InsertHeader
 from floe_job.connect.schema import ConnectSchema
-from floe_job.convert.typed.whole.values import TypedValues
+from floe_job.convert.typed.whole_values import TypedValues
 from floe_job.exceptions import TransformRefused
 from floe_job.source.messages import Headers
 from floe_job.source.record_batch import UNREADABLE
-from floe_job.transform.batch import ParsedBatch
-from floe_job.transform.columns import objects_of, schemas_of
-from floe_job.transform.requirements import required_object, required_struct, shown
-from floe_job.transform.struct_fields import defaults_of, filled, struct_like
+from floe_job.transform.batch import ParsedBatch, objects_of, schemas_of
+from floe_job.transform.struct_fields import defaults_of, filled, required_object, required_struct, shown, struct_like
 from floe_job.transform.value_change import MAX_KNOWN
 from floe_job.types.header_texts.header_text import header_text
 from floe_job.types.header_texts.literal import literal_text

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from floe_job.types.header_texts.values import nearest_single
-from floe_job.types.number_tokens import Single
+from floe_job.types.numbers import Single
 
 MAX_CHARACTERS: Final = 400
 """Of a text that is read as a number; longer ones are refused."""

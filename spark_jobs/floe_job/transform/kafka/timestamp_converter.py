@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from floe.config.transforms.kafka.timestamp_converter import DATE, STRING, TIME, TIMESTAMP, UNIX, TimestampConverter
+from floe.config.transforms.timestamp_converter import DATE, STRING, TIME, TIMESTAMP, UNIX, TimestampConverter
 from floe_job.connect import debezium, logical
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.field_steps.conversions import converted
 from floe_job.transform.field_steps.demand import Demands
-from floe_job.transform.kafka.time_columns import column_of_millis, millis_of_column
-from floe_job.transform.requirements import required_object, required_struct, shown
-from floe_job.transform.struct_fields import defaults_of, filled, has_filled, in_java, struct_column, struct_like
+from floe_job.transform.struct_fields import (
+    defaults_of,
+    filled,
+    has_filled,
+    in_java,
+    required_object,
+    required_struct,
+    shown,
+    struct_column,
+    struct_like,
+)
 from floe_job.transform.value_change import Changed, ChangedColumns, Origin, Origins, ValueChange
 from floe_job.types.java_dates.simple_date import SimpleDate
 from floe_job.types.numbers import INT_RANGE, LONG_RANGE
@@ -232,3 +242,39 @@ def _moment(millis: int) -> Moment:
 
 def _beyond(number: int) -> TransformRefused:
     return TransformRefused(f"the time {number} is beyond what the new type holds, for {PURPOSE}")
+
+
+# Columns of times as milliseconds since 1970, and back. Nulls stay nulls; ArrowInvalid says that a value does not
+# fit.
+
+
+def millis_of_column(column: pa.Array, source: str, per_second: int) -> pa.Array:
+    """Return int64. ``per_second``: how many of the numbers are a second, where the source is numbers."""
+    if source == UNIX:
+        if per_second <= 1000:
+            return pc.multiply_checked(column, 1000 // per_second)
+        return pc.divide(column, per_second // 1000)
+    if source == DATE:
+        return pc.multiply(column.cast(pa.int32()).cast(pa.int64()), MILLIS_PER_DAY)
+    return _floor(column.cast(pa.int64()), 1000)
+
+
+def column_of_millis(millis: pa.Array, target: str, per_second: int) -> pa.Array:
+    """Return a column in the Arrow type of the target, which is no text."""
+    if target == UNIX:
+        if per_second >= 1000:
+            return pc.multiply_checked(millis, per_second // 1000)
+        return pc.divide(millis, 1000 // per_second)
+    if target == TIMESTAMP:
+        return pc.multiply_checked(millis, 1000).cast(pa.timestamp("us", "UTC"))
+    days = _floor(millis, MILLIS_PER_DAY)
+    if target == DATE:
+        return days.cast(pa.int32()).cast(pa.date32())
+    rest = pc.subtract(millis, pc.multiply(days, MILLIS_PER_DAY))
+    return pc.multiply(rest, 1000).cast(pa.time64("us"))
+
+
+def _floor(numbers: pa.Array, by: int) -> pa.Array:
+    filled = numbers.fill_null(0).to_numpy(zero_copy_only=False)
+    mask = None if not numbers.null_count else numbers.is_null().to_numpy(zero_copy_only=False)
+    return pa.array(np.floor_divide(filled, by), pa.int64(), mask=mask)

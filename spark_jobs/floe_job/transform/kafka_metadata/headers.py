@@ -11,8 +11,7 @@ import pyarrow as pa
 from pyiceberg.types import ListType, MapType, StringType, StructType
 
 from floe_job.schema.proposal import ListOf, Proposal, StructOf
-from floe_job.transform.kafka_metadata.bytes import nbytes, text_of
-from floe_job.transform.kafka_metadata.fill import Column, TemplateField, convert_each, nulls
+from floe_job.transform.kafka_metadata.fill import Column, TemplateField, convert_each, nbytes, nulls, text_of
 from floe_job.transform.record_metadata import Headers
 from floe_job.types import converter
 

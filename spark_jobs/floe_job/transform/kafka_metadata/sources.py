@@ -9,10 +9,18 @@ from typing import Any, Protocol
 import pyarrow as pa
 from pyiceberg.types import StructType
 
-from floe.config.transforms.kafka_metadata import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, TOPIC, KafkaMetadata
+from floe.config.transforms.iceberg import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, TOPIC, KafkaMetadata
 from floe_job.schema.proposal import Proposal, StructOf
-from floe_job.transform.kafka_metadata.bytes import nbytes, text_of
-from floe_job.transform.kafka_metadata.fill import Column, TemplateField, constants, convert_each, longs, nulls
+from floe_job.transform.kafka_metadata.fill import (
+    Column,
+    TemplateField,
+    constants,
+    convert_each,
+    longs,
+    nbytes,
+    nulls,
+    text_of,
+)
 from floe_job.transform.kafka_metadata.headers import HEADERS_PROPOSAL, headers, plain
 from floe_job.transform.record_metadata import RecordMetadata
 from floe_job.types import converter

@@ -14,11 +14,10 @@ from decimal import Decimal
 from typing import Any, Final
 
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.types.header_texts.hash_order import in_hash_order
-from floe_job.types.header_texts.literal_writer import date_text, quoted
-from floe_job.types.header_texts.utf8 import utf8
+from floe_job.types.header_texts.values import JavaDate, JavaMap, Value, utf8
+from floe_job.types.java_dates import SimpleDate
 from floe_job.types.java_text import number_text
-from floe_job.types.number_tokens import Single
+from floe_job.types.numbers import Single
 from floe_job.types.temporal import MILLIS_PER_DAY
 from floe_job.types.typed_values import Day, DayTime, Meant, Moment
 
@@ -101,3 +100,102 @@ def _fields(schema: ConnectSchema, value: Mapping[str, Any], depth: int) -> Iter
     """Write the fields of a struct in its schema's order. A null stays null, whatever its field's default."""
     for name, inner in schema.fields:
         yield f"{quoted(name)}:{_text(inner, value.get(name), depth)}"
+
+
+# Values of literals as text, as Connect's ``Values.convertToString`` writes them.
+
+
+_TIME: Final = "HH:mm:ss.SSS'Z'"
+_DATE: Final = "yyyy-MM-dd"
+_TIMESTAMP: Final = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
+
+
+def date_text(millis: int) -> str:
+    """Write a ``java.util.Date``: before 1970-01-02 as a time, at midnight as a date, else as both."""
+    pattern = _TIME if millis < MILLIS_PER_DAY else _DATE if millis % MILLIS_PER_DAY == 0 else _TIMESTAMP
+    return SimpleDate.of(pattern).format(millis)
+
+
+def quoted(text: str) -> str:
+    """Write a text inside an array, a map or a struct."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def value_text(value: Value | None, *, is_inside: bool = False) -> str:
+    """Write a value; ``is_inside``: of an array or a map."""
+    if value is None:
+        return "null"
+    content = value.content
+    if isinstance(content, str):
+        return quoted(content) if is_inside else content
+    if isinstance(content, bool):
+        return "true" if content else "false"
+    if isinstance(content, Decimal):
+        return str(content)
+    if isinstance(content, JavaDate):
+        return date_text(content.millis)
+    if isinstance(content, list):
+        return "[" + ",".join(value_text(entry, is_inside=True) for entry in content) + "]"
+    if isinstance(content, JavaMap):
+        entries = (
+            f"{value_text(key, is_inside=True)}:{value_text(inner, is_inside=True)}" for key, inner in content.entries()
+        )
+        return "{" + ",".join(entries) + "}"
+    return number_text(content)
+
+
+# The order of Java's ``HashMap``: by the hashes of the keys, in a table that grows with the map.
+
+
+_FIRST_SIZE: Final = 16
+_MAX_BIN: Final = 8
+"""Keys in one place of the table; with more, Java makes a tree of them."""
+
+
+def in_hash_order(entries: Mapping[Any, Any], *, is_long: bool) -> list[tuple[Any, Any]]:
+    """Return the entries in the order in which a HashMap has them that they were put into one by one.
+
+    ``is_long``: whole numbers are of 64 bits. Keys that are no texts, whole numbers or booleans stay in their order.
+    Raises ValueError if too many keys share a place of the table.
+    """
+    pairs = list(entries.items())
+    if len(pairs) < 2 or any(not isinstance(key, str | int) for key in entries):
+        return pairs
+    hashes = [_spread(_hash(key, is_long=is_long)) for key in entries]
+    size = _FIRST_SIZE
+    while True:
+        _check_bins(hashes[: size * 3 // 4 + 1], size)
+        if len(pairs) <= size * 3 // 4:
+            break
+        size *= 2
+    order = sorted(range(len(pairs)), key=lambda place: hashes[place] & (size - 1))
+    return [pairs[place] for place in order]
+
+
+def _check_bins(hashes: list[int], size: int) -> None:
+    if len(hashes) <= _MAX_BIN:
+        return
+    counts: dict[int, int] = {}
+    for each in hashes:
+        place = each & (size - 1)
+        counts[place] = counts.get(place, 0) + 1
+    if max(counts.values()) > _MAX_BIN:
+        problem = f"more than {_MAX_BIN} keys of a map have one place in Java's table: its order is not known"
+        raise ValueError(problem)
+
+
+def _spread(value: int) -> int:
+    return value ^ value >> 16
+
+
+def _hash(key: str | int, *, is_long: bool) -> int:
+    """Return Java's ``hashCode``, as a number without sign."""
+    if isinstance(key, bool):
+        return 1231 if key else 1237
+    if isinstance(key, int):
+        return ((key ^ key >> 32) if is_long else key) & 0xFFFFFFFF
+    value = 0
+    encoded = key.encode("utf-16-be", "surrogatepass")
+    for high, low in zip(encoded[::2], encoded[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    return value

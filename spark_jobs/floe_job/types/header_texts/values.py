@@ -12,7 +12,7 @@ import numpy as np
 
 from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.types.number_tokens import Single
+from floe_job.types.numbers import Single
 from floe_job.types.temporal import MILLIS_PER_DAY
 
 
@@ -160,3 +160,15 @@ def nearest_single(number: Decimal) -> Single:
 
 def _fraction(single: np.float32) -> Fraction:
     return Fraction(float(single)) if np.isfinite(single) else _PAST_SINGLES * (1 if single > 0 else -1)
+
+
+# Java's texts as bytes.
+
+
+def utf8(text: str) -> bytes:
+    """Encode a text as Java does: halves of a pair are one character, and a half alone is a question mark."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        return paired.encode("utf-8", "replace")

@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
-from floe.config.transforms.predicates import PREDICATES
-from floe.config.transforms.registry import TRANSFORMS
+from floe.config.transforms.kafka_records import PREDICATES
+from floe.config.transforms.transform_classes import TRANSFORMS
 from tests.support.java.program import Ask, java_program
 from tests.support.java.transforms.cases import (
     CASES,

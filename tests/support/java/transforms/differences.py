@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from floe_job.stages import TRANSFORM
+from floe_job.exceptions import TRANSFORM
 from tests.support.java.transforms.oracle import Answer
 from tests.support.java.transforms.outcomes import Outcome
 from tests.support.java.transforms.trees import java_tree

@@ -9,20 +9,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from floe.config.converters.base import ConverterSpec, Role
-from floe.config.converters.registry import read_converter
+from floe.config.converters.converter_classes import read_converter
 from floe.config.keys.reader import Settings
 from floe.config.sections.transforms import TransformSpec
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 from floe_job.convert.makers import converters_of
 from floe_job.convert.typed.python_values import python_values
-from floe_job.convert.typed.whole.reader import batch_of
-from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
-from floe_job.source.range_part import RangePart
-from floe_job.source.record_batch import Records
-from floe_job.transform.batch import UNREAD_KEY, ParsedBatch
+from floe_job.convert.typed.whole_values import TypedColumns, TypedValues, batch_of
+from floe_job.source.record_batch import RangePart, Records
+from floe_job.transform.batch import UNREAD_KEY, ParsedBatch, Readers, key_reader, objects_of, value_reader
 from floe_job.transform.chain import Chain, _Step
-from floe_job.transform.columns import objects_of
-from floe_job.transform.readers import Readers, key_reader, value_reader
 from tests.support.java.transforms.given import Given
 from tests.support.java.transforms.setup import Reader, Setup
 from tests.support.java.transforms.trees import tree_of

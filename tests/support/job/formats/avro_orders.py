@@ -7,10 +7,10 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from floe.registry.exceptions import UnknownSchema
-from floe.registry.schema import Reference, RegisteredSchema, SchemaText
+from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.schema import Reference, RegisteredSchema, SchemaText
 from floe_job.convert.avro.decoder import AvroDecoder
-from floe_job.convert.avro.options import AvroOptions
+from floe_job.convert.avro.schema import AvroOptions
 from floe_job.convert.typed.frames import Framing
 from tests.support.avro import varint
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from floe.config.converters.base import API, ConverterSpec
 from floe.config.converters.kinds import AVRO
 from floe.config.properties import Properties
-from floe.registry.exceptions import UnknownSchema
-from floe.registry.schema import RegisteredSchema
+from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
 from tests.support.avro import varint
 from tests.support.job.formats.avro_orders import registered

@@ -15,11 +15,11 @@ from typing import Any, Final
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.kinds import ENVELOPE
 from floe.config.properties import Properties
-from floe.registry.schema import RegisteredSchema, SchemaText, SchemaType
+from floe.schema_registry.schema import RegisteredSchema, SchemaText, SchemaType
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.makers import converters_of
 from floe_job.schema.evolution import SchemaChanges
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.job.formats import avro_records, ext_json_records, json_schema_records, proto_records
 from tests.support.job.formats.bomb_records import (
     avro_bombs,

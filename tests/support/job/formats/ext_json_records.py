@@ -8,10 +8,10 @@ from typing import Any
 from floe.config.converters.base import API, ConverterSpec
 from floe.config.converters.kinds import EXT_JSON
 from floe.config.properties import Properties
-from floe.registry.exceptions import UnknownSchema
-from floe.registry.schema import RegisteredSchema, SchemaText
+from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.schema import RegisteredSchema, SchemaText
 from floe_job.convert.context import ConverterContext
-from floe_job.convert.ext_json.decoder import ExtJsonDecoder
+from floe_job.convert.ext_json import ExtJsonDecoder
 
 SPEC = ConverterSpec(EXT_JSON, Properties({API: "apicurio", "apicurio.registry.url": "http://registry"}))
 _FIELDS: list[tuple[str, ...]] = []

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from floe.registry.exceptions import UnknownSchema
-from floe.registry.schema import Reference, RegisteredSchema, SchemaText
+from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.schema import Reference, RegisteredSchema, SchemaText
+from floe_job.convert.json_schema.connect_schema import JsonSchemaOptions
 from floe_job.convert.json_schema.decoder import JsonSchemaDecoder
-from floe_job.convert.json_schema.options import JsonSchemaOptions
 from floe_job.convert.typed.frames import Framing
 
 CONNECT = "org.apache.kafka.connect.data"

@@ -10,11 +10,11 @@ from typing import Any
 
 from google.protobuf import message_factory
 
-from floe.registry.exceptions import UnknownSchema
-from floe.registry.schema import RegisteredSchema
+from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.schema import RegisteredSchema
 from floe_job.convert.protobuf.decoder import ProtobufDecoder
+from floe_job.convert.protobuf.descriptors import ProtobufOptions
 from floe_job.convert.protobuf.message_frames import MessageReference
-from floe_job.convert.protobuf.options import ProtobufOptions
 from floe_job.convert.protobuf.schema_file import file_of
 from floe_job.convert.typed.frames import Framing
 from tests.support.job.formats.random_messages import registered

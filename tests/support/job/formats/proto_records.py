@@ -5,8 +5,8 @@ from __future__ import annotations
 from floe.config.converters.base import API, ConverterSpec
 from floe.config.converters.kinds import PROTOBUF
 from floe.config.properties import Properties
-from floe.registry.exceptions import UnknownSchema
-from floe.registry.schema import RegisteredSchema
+from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
 from tests.support.job.formats.random_messages import registered
 

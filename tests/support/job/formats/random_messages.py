@@ -10,7 +10,7 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from floe.registry.schema import Reference, RegisteredSchema, SchemaText
+from floe.schema_registry.schema import Reference, RegisteredSchema, SchemaText
 
 Field = descriptor_pb2.FieldDescriptorProto
 SCALARS = tuple(kind for kind in range(1, 19) if kind not in (Field.TYPE_GROUP, Field.TYPE_MESSAGE))

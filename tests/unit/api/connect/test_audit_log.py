@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from floe.api.connect import offset_runs
-from floe.status.stored_record import dump, key_of
+from floe.api.connect import offset_changes
+from floe.status.record_codec import dump, key_of
 from tests.support.api.records import record
 from tests.support.api.site import Site
 from tests.support.rest.connect_calls import TOPIC
@@ -65,7 +65,7 @@ def test_offsets_that_are_moved_have_an_entry(one: Site, monkeypatch: pytest.Mon
     runs: list[dict[str, Any]] = []
     dag = SimpleNamespace(params={"skip_to": None}, create_dagrun=lambda **run: runs.append(run))
     latest = SimpleNamespace(get_latest_version_of_dag=lambda name, session: dag)
-    monkeypatch.setattr(offset_runs, "DBDagBag", lambda: latest)
+    monkeypatch.setattr(offset_changes, "DBDagBag", lambda: latest)
     kept = record("one", TOPIC, "db.orders", partitions=300, lag=3_000)
     one.set_variable(key_of("one"), dump(kept))
     ends = {part.partition: part.end for part in kept.status.partitions or ()}

@@ -8,9 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from floe.api.connect import check_queue
-from floe.api.connect.answers import ConnectError
 from floe.api.connect.check_queue import CheckQueue
-from floe.api.connect.request_body import MAX_CHECKED_BYTES
+from floe.api.connect.http import MAX_CHECKED_BYTES, ConnectError
 from floe.api.connect.routes import plugins
 from floe.config.document import MAX_KEYS
 from stack.progress import wait_until

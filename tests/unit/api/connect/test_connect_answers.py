@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from floe.api.connect import offset_runs
-from floe.status.stored_record import dump, key_of
+from floe.api.connect import offset_changes
+from floe.status.record_codec import dump, key_of
 from tests.support.api.records import record
 from tests.support.api.site import Site
 from tests.support.repository import DOCS
@@ -27,7 +27,7 @@ def ours(site: Site, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What floe answers to all calls."""
     dag = SimpleNamespace(params={"skip_to": None}, create_dagrun=lambda **_: None)
     latest = SimpleNamespace(get_latest_version_of_dag=lambda name, session: dag)
-    monkeypatch.setattr(offset_runs, "DBDagBag", lambda: latest)
+    monkeypatch.setattr(offset_changes, "DBDagBag", lambda: latest)
     worker = FloeWorker(site)
     return {name: without_own(answer).to_json() for name, answer in run(worker.send, worker.settle).items()}
 

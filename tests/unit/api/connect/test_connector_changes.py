@@ -7,7 +7,7 @@ import json
 import pytest
 from sqlalchemy import select
 
-from floe.api.connect import connector_rows
+from floe.api.connect import connector_store
 from floe.config.stored.operator_lists import secret_reference
 from floe.config.stored.stored_connector import CONNECTOR, SECRETS
 from tests.support.api.site import BUNDLE, Site
@@ -140,7 +140,7 @@ def test_location_of_new_connector_is_below_the_base(site: Site) -> None:
 def test_change_of_what_another_changed_is_a_conflict(one: Site) -> None:
     from airflow.utils.session import create_session
 
-    from floe.api.connect.known_connectors import known_connectors
+    from floe.api.connect.connector_store import known_connectors
 
     with create_session() as session:
         stale = known_connectors(session, "one")["one"]
@@ -148,10 +148,10 @@ def test_change_of_what_another_changed_is_a_conflict(one: Site) -> None:
     stored = stale.stored
     assert stored is not None and stale.row is not None
     with create_session() as session, pytest.raises(Exception, match="conflicting operation") as refused:
-        connector_rows.replace(session, stored, stale.row)
+        connector_store.replace(session, stored, stale.row)
     assert refused.value.status == 409  # type: ignore[attr-defined]
     with create_session() as session, pytest.raises(Exception, match="conflicting operation"):
-        connector_rows.hold(session, "one", stale.row)
+        connector_store.hold(session, "one", stale.row)
     assert one.client(BASE).get("/connectors/one").json()["config"]["tasks.max"] == "2"
 
 
@@ -161,9 +161,9 @@ def test_two_that_make_one_name_get_one_connector(site: Site) -> None:
     from floe.config.stored.stored_connector import StoredConnector
 
     with create_session() as session:
-        connector_rows.create(session, StoredConnector("one", CONFIG))
+        connector_store.create(session, StoredConnector("one", CONFIG))
     with create_session() as session, pytest.raises(Exception, match="already exists"):
-        connector_rows.create(session, StoredConnector("one", CONFIG))
+        connector_store.create(session, StoredConnector("one", CONFIG))
 
 
 @pytest.mark.parametrize("dag_id", ["one", "one.replay"])

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from floe.api.connect import offset_changes, offset_runs
-from floe.status.model import ConnectorStatus, PartitionStatus
+from floe.api.connect import offset_changes
+from floe.status.connector_status import ConnectorStatus, PartitionStatus
 from floe.status.record import StatusRecord
-from floe.status.stored_record import dump, key_of
+from floe.status.record_codec import dump, key_of
 from tests.support.api.records import record
 from tests.support.api.site import Site
 from tests.support.rest.connect_calls import TOPIC
@@ -57,7 +57,7 @@ def dag(monkeypatch: pytest.MonkeyPatch) -> Dag:
     """The DAG of every connector."""
     found = Dag(params={"skip_to": None, "start_at": None}, runs=[])
     latest = SimpleNamespace(get_latest_version_of_dag=lambda name, session: found)
-    monkeypatch.setattr(offset_runs, "DBDagBag", lambda: latest)
+    monkeypatch.setattr(offset_changes, "DBDagBag", lambda: latest)
     return found
 
 

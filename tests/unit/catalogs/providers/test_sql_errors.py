@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from floe.catalogs.client import Tables
 from floe.catalogs.errors import Answer
 from floe.catalogs.exceptions import CatalogMisconfigured
-from floe.catalogs.providers.registry import provider_named
+from floe.catalogs.providers.catalog_providers import provider_named
 from floe.catalogs.providers.sql.errors import is_conflict, missing_database, refusal_of
 from floe.config import parse_connector
 from tests.support.connectors import MINIMAL

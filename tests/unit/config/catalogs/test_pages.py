@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from floe.config.catalogs.catalog_types import TYPES, type_named
 from floe.config.catalogs.markdown import catalog_page
-from floe.config.catalogs.registry import TYPES, type_named
 from floe.config.catalogs.stores import STORE_KEYS
 
 PAGES = Path(__file__).parents[4] / "docs" / "reference" / "catalogs"

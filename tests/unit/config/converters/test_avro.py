@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from floe.config.check import rows_of
 from floe.config.converters.base import API, ConverterSpec
 from floe.config.converters.kinds import AVRO
 from floe.config.converters.with_registry import api_of, registry_of
 from floe.config.exceptions import ConfigError
 from floe.config.properties import Properties
-from floe.config.report import rows_of
 from floe.config.secrets.mask import Mask
 from tests.support.registry.connector_keys import NONE, VALUE, Make, Problems, with_apicurios, with_confluents
 

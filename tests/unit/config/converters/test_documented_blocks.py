@@ -16,7 +16,7 @@ import pytest
 from floe.config import ConfigError, Connector, read_connector
 from floe.config.converters.with_registry import has_registry, registry_of
 from floe.config.secrets.detection import is_reference
-from floe.config.worker.worker_file import VARIABLE
+from floe.config.worker_file import VARIABLE
 from tests.support.connectors import JSON, MINIMAL
 
 FOLDER = Path(__file__).with_name("documented")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from floe.config.expressions.date_pattern import check_date_pattern
-from floe.config.expressions.java_captures import compile_captures
-from floe.config.expressions.java_replacement import replaced, split_replacement
+from floe.config.expressions.java_regex import compile_captures, replaced, split_replacement
 
 
 def test_groups_are_numbered_and_named() -> None:

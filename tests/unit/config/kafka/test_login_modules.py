@@ -7,9 +7,8 @@ import pytest
 
 from floe.config import ConfigError, parse_connector
 from floe.config.kafka.jaas import JaasUnusable
-from floe.config.kafka.login_modules import OAUTH_MODULE, login_settings
+from floe.config.kafka.login_modules import HANDLERS, OAUTH_MODULE, login_settings
 from floe.config.kafka.msk import IS_MSK, LOGIN_HANDLER, MODULE, PROFILE, ROLE, SESSION
-from floe.config.kafka.oauth import HANDLERS
 from floe.config.kafka.translation import translate
 from tests.support.connectors import MINIMAL
 

@@ -5,9 +5,7 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 
-from floe.config.kafka.java_names import CODE_OF_LOGIN, RENAMED, WITHOUT_EFFECT
-from floe.config.kafka.tls import take_stores
-from floe.config.kafka.translation import TRANSLATED, translate
+from floe.config.kafka.translation import CODE_OF_LOGIN, RENAMED, TRANSLATED, WITHOUT_EFFECT, take_stores, translate
 from floe.config.libraries.client_settings import CLIENT_NAMES
 from floe.tls.store_file import StoreFile
 

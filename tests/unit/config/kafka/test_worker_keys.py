@@ -4,7 +4,7 @@ import pytest
 
 from floe.config.kafka.worker_keys import WorkerKeys
 from floe.config.properties import Properties
-from floe.config.worker.worker_file import NO_FILE, WorkerFile
+from floe.config.worker_file import NO_FILE, WorkerFile
 
 SASL = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}
 WORKER = {

@@ -1,8 +1,7 @@
 import pytest
 
 from floe.config.keys.key import Kind, Status
-from floe.config.keys.lookup import canonical, find, near_miss
-from floe.config.keys.table import KEYS
+from floe.config.keys.lookup import KEYS, canonical, find, near_miss
 from floe.config.secrets.detection import is_secret
 
 SINKS_DEFAULTS = {

@@ -9,7 +9,7 @@ import pytest
 
 from floe.config import Connector
 from floe.config.catalogs import other_names as of_catalogs
-from floe.config.catalogs.registry import TYPES
+from floe.config.catalogs.catalog_types import TYPES
 from floe.config.keys import other_names
 from floe.config.keys.lookup import find
 from floe.config.keys.spelling import spelled_as

@@ -10,7 +10,7 @@ import pytest
 from floe.config import ConfigError, Connector, restore_config
 from floe.config.connection_fields import ConnectionFields
 from floe.config.keys.key_class import KeyClass
-from floe.config.overrides.catalog_options import with_catalog
+from floe.config.overrides.connection_options import with_catalog
 from floe.config.overrides.run_overrides import foreign_changes, replace_keys
 from floe.config.secrets.deployment_key import CONN_ID
 

@@ -4,8 +4,7 @@ import pytest
 
 from floe.config import ConfigError, KeyClass, OverrideRefused, override, restore_config
 from floe.config.keys.key import Status
-from floe.config.keys.lookup import names_code
-from floe.config.keys.table import KEYS
+from floe.config.keys.lookup import KEYS, names_code
 from floe.config.overrides.run_keys import LIFTED_VARIABLE, class_of
 from tests.support.overrides import CANARY, FILE, LIVE, REPLAY, TOKEN, TWO
 

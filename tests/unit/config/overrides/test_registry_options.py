@@ -10,10 +10,10 @@ import pytest
 from floe.config import ConfigError, Connector, restore_config
 from floe.config.converters.with_registry import registry_of
 from floe.config.keys.key_class import KeyClass
-from floe.config.overrides.registry_options import with_registry
+from floe.config.overrides.connection_options import with_registry
 from floe.config.overrides.run_overrides import foreign_changes, replace_keys
-from floe.config.registry.connection import KEY, RegistryConnection
-from floe.config.registry.settings import Address, Login
+from floe.config.schema_registry.connection import KEY, RegistryConnection
+from floe.config.schema_registry.settings import Address, Login
 
 AVRO = {"value.converter": "io.confluent.connect.avro.AvroConverter", KEY: "registry"}
 APICURIO_KEY = {"key.converter": "io.apicurio.registry.utils.converter.AvroConverter"}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from floe.config import ConfigError, Connector, KeyClass, override, parse_connector
-from floe.config.keys.table import KEYS
+from floe.config.keys.lookup import KEYS
 from floe.config.libraries.client_settings import CLIENT_SETTINGS
 from floe.config.libraries.library_settings import CATALOG
 from floe.config.libraries.table_property_names import KNOWN_PROPERTIES

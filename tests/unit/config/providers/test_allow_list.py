@@ -9,7 +9,7 @@ import pytest
 from floe.config.properties import Properties
 from floe.config.providers.allow_list import VARIABLE, AllowList, allow_list
 from floe.config.providers.base import ProviderContext, ValueMissing
-from floe.config.worker.worker_file import NO_FILE, WorkerFile
+from floe.config.worker_file import NO_FILE, WorkerFile
 
 KAFKA = "org.apache.kafka.common.config.provider."
 

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from floe.config.providers.airflow import ConnectionProvider
 from floe.config.providers.base import ProviderContext, ValueMissing
-from floe.config.providers.env import EnvProvider
-from floe.config.providers.files import DirectoryProvider, FileProvider
-from floe.config.providers.paths import MAX_BYTES
+from floe.config.providers.config_providers import (
+    MAX_BYTES,
+    ConnectionProvider,
+    DirectoryProvider,
+    EnvProvider,
+    FileProvider,
+)
 
 
 @pytest.mark.parametrize(

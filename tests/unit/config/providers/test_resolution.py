@@ -11,12 +11,11 @@ import pytest
 
 from floe.config import ConfigError, Connector, OverrideRefused, override, read_connector, restore_config
 from floe.config.keys.key_class import KeyClass
-from floe.config.overrides.resolved_config import resolve_config
+from floe.config.overrides.connection_options import resolve_config
 from floe.config.overrides.run_overrides import foreign_changes, replace_keys
-from floe.config.providers.allow_list import VARIABLE
+from floe.config.providers.allow_list import VARIABLE, OperatorSettings
 from floe.config.providers.base import ProviderContext
-from floe.config.providers.operator_settings import OperatorSettings
-from floe.config.providers.resolution import Resolver
+from floe.config.providers.reference import Resolver
 from floe.config.sections.topics import with_topics
 from tests.support.connectors import MINIMAL
 

@@ -17,8 +17,7 @@ from floe.config.secrets.detection import (
     is_secret,
     secret_texts,
 )
-from floe.config.secrets.mask import SHORTEST
-from floe.config.secrets.quoted_secrets import MAX_COMPARED, MAX_HIDDEN, without_secrets
+from floe.config.secrets.mask import MAX_COMPARED, MAX_HIDDEN, SHORTEST, without_secrets
 
 KEYS = (
     "iceberg.catalog.token",

@@ -1,7 +1,7 @@
 import pytest
 
 from floe.config.catalogs.base import CatalogType, no_effect, refused, translated
-from floe.config.catalogs.registry import TYPES
+from floe.config.catalogs.catalog_types import TYPES
 from floe.config.engine import Engine
 
 

@@ -7,8 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floe.config.keys.reader import Settings
-from floe.config.sections.dag import PLAIN, DagSettings, read_dag
-from floe.config.sections.schedule import INTERVAL, PRESETS, SCHEDULE, TIMEZONE, Schedule, read_schedule, schedule_of
+from floe.config.sections.dag import (
+    INTERVAL,
+    PLAIN,
+    PRESETS,
+    SCHEDULE,
+    TIMEZONE,
+    DagSettings,
+    Schedule,
+    read_dag,
+    read_schedule,
+    schedule_of,
+)
 
 INTERVAL_MS = "iceberg.control.commit.interval-ms"
 

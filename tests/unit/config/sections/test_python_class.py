@@ -14,11 +14,9 @@ from floe.config import ConfigError, Connector, parse_connector
 from floe.config.connector_files import read_file
 from floe.config.exceptions import OverrideRefused
 from floe.config.overrides.run_overrides import override
-from floe.config.providers.operator_settings import OperatorSettings
-from floe.config.transforms.allowed_modules import VARIABLE, AllowedModules
-from floe.config.transforms.python_class import PythonClass
-from floe.config.transforms.python_source import MAX_FILES
-from floe.tables.routes import Routes
+from floe.config.providers.allow_list import OperatorSettings
+from floe.config.transforms.python_class import MAX_FILES, VARIABLE, AllowedModules, PythonClass
+from floe.tables.table_state import Routes
 from tests.support.connectors import MINIMAL
 from tests.support.job.python_classes import Modules, source
 

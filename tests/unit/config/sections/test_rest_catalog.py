@@ -8,9 +8,9 @@ import pytest
 from floe.config import parse_connector, read_connector
 from floe.config.catalogs.base import KeyStatus
 from floe.config.catalogs.rest import AUTH_TYPES, REST
+from floe.config.check import report
 from floe.config.connector_files import read_file
-from floe.config.report import report
-from floe.config.worker.worker_file import VARIABLE
+from floe.config.worker_file import VARIABLE
 from tests.support.connectors import JSON, MINIMAL
 from tests.support.repository import ROOT
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from floe.config.sections.routing import Routing
-from floe.config.sections.table_template import topic_part
+from floe.config.sections.routing import Routing, topic_part
 
 KEY, AVRO = "key.converter", "io.confluent.connect.avro.AvroConverter"
 FIELD, BY, HEADER = "iceberg.tables.route-field", "floe.route.by", "floe.route.header"

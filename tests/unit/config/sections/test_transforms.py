@@ -6,7 +6,7 @@ import pytest
 
 from floe.config.keys.reader import Settings
 from floe.config.sections.transform_reader import read_transforms
-from floe.config.transforms.kafka_metadata import KafkaMetadata
+from floe.config.transforms.iceberg import KafkaMetadata
 from floe.config.transforms.options import TransformOptions
 
 TYPE = "org.apache.iceberg.connect.transforms.KafkaMetadataTransform"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from floe.config.stored.host_list import HostList
+from floe.config.stored.operator_lists import HostList
 
 HOSTS = HostList.of("broker-*.example.com:9092, catalog.example:8181,https://store.example, s3://lake,any.example:*")
 

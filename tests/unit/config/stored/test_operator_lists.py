@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from floe.config import ConfigError, parse_connector
-from floe.config.stored.connector_file import parsed
 from floe.config.stored.operator_lists import OperatorLists, secret_reference
-from floe.config.stored.stored_connector import StoredConnector
+from floe.config.stored.stored_connector import StoredConnector, parsed
 from tests.support.extensions import installed_example, listed_example
 from tests.support.rest.connectors import CONNECTORS, HOSTS, IDENTITIES, connector_of
 

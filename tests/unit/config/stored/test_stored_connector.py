@@ -10,10 +10,17 @@ import pytest
 from floe.config import ConfigError
 from floe.config.providers.allow_list import AllowList
 from floe.config.providers.base import ProviderContext, ValueMissing
-from floe.config.stored.connector_file import groups_of, parsed, stored_file
 from floe.config.stored.operator_lists import secret_reference
-from floe.config.stored.secret_provider import NAME, with_stored_secrets
-from floe.config.stored.stored_connector import SECRETS, StoredConnector, shown_config
+from floe.config.stored.stored_connector import (
+    NAME,
+    SECRETS,
+    StoredConnector,
+    groups_of,
+    parsed,
+    shown_config,
+    stored_file,
+    with_stored_secrets,
+)
 from tests.support.rest.floe_worker import CONFIG
 
 ENVIRONMENT = {"FLOE_REST_CONNECTORS": "true", "FLOE_REST_HOSTS": "catalog.example:8181"}

@@ -8,9 +8,8 @@ import pytest
 
 from floe.config.keys.reader import Settings
 from floe.config.sections.transform_reader import read_transforms
-from floe.config.transforms.confluent.extract_topic import path_of
-from floe.config.transforms.debezium.deletes import Deletes
-from floe.config.transforms.debezium.reference import Reference
+from floe.config.transforms.confluent import path_of
+from floe.config.transforms.debezium import Deletes, Reference
 
 UNWRAP = "io.debezium.transforms.ExtractNewRecordState"
 

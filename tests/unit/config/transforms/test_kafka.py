@@ -6,8 +6,8 @@ import pytest
 
 from floe.config.properties import Properties
 from floe.config.sections.transforms import routing_steps
-from floe.config.transforms.kafka.field_path import split_path
-from floe.config.transforms.registry import TRANSFORMS
+from floe.config.transforms.kafka_sides import split_path
+from floe.config.transforms.transform_classes import TRANSFORMS
 from tests.support.job.transforms import metadata, transform
 
 

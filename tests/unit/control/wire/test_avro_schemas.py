@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from floe.control.wire.avro_schema_reader import read_layout, read_partition_type
-from floe.control.wire.avro_schema_writer import schema_text
+from floe.control.wire.avro_schema import read_layout, read_partition_type, schema_text
 from floe.control.wire.events import EventType, PartitionFieldType, PartitionType
-from floe.control.wire.primitives import decimal_bytes
+from floe.control.wire.values import decimal_bytes
 
 
 def written(name: str, type_: str) -> str:

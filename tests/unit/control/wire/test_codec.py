@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floe.control.exceptions import EventDecodeError, EventEncodeError
+from floe.control.wire.avro_schema import from_modified_utf8, to_modified_utf8
 from floe.control.wire.codec import HEAD, MAGIC, MAX_MESSAGE_BYTES, decode, encode
 from floe.control.wire.events import (
     CommitComplete,
@@ -33,7 +34,6 @@ from floe.control.wire.events import (
     TableReference,
     TopicPartitionOffset,
 )
-from floe.control.wire.modified_utf8 import from_modified_utf8, to_modified_utf8
 from tests.support.control.event_facts import facts
 from tests.support.control.messages import GOLDENS, ID, body_of, event_of, framed, schema_of, thoroughly
 from tests.support.control.strategies import EVENTS

@@ -12,20 +12,19 @@ from pyiceberg.schema import Schema
 
 from floe.config.converters.base import ConverterSpec
 from floe.config.sections.routing import Routing
-from floe.control.spec_files import SpecFiles
-from floe.registry.schema import RegisteredSchema, SchemaText, SchemaType
+from floe.control.data_files import SpecFiles
+from floe.schema_registry.schema import RegisteredSchema, SchemaText, SchemaType
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
-from floe_job.contract.target import TableTarget
-from floe_job.contract.task import RouteRules
+from floe_job.contract.task import RouteRules, TableTarget
 from floe_job.convert import column_limits
 from floe_job.convert.base import Converters
 from floe_job.convert.column_limits import ColumnsTooLarge, Part, default_bytes, in_parts
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.makers import converters_of
 from floe_job.routing.shared_decode import SharedDecoder
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
+from floe_job.transform.batch import UNREAD, Readers, value_reader
 from floe_job.transform.chain import Chain
-from floe_job.transform.readers import UNREAD, Readers, value_reader
 from floe_job.write.table_rows import TableRows
 from tests.support.job.formats import avro_records, ext_json_records, json_schema_records, proto_records
 from tests.support.job.transforms import transform

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from floe.registry.exceptions import UnknownSchema
-from floe_job.contract.schema_lookups import SchemaLookups
+from floe.schema_registry.exceptions import UnknownSchema
+from floe_job.contract.result import SchemaLookups
 from floe_job.convert import context
 from floe_job.convert.context import ConverterContext, LookupRecorder
 from tests.support.registry.double import UNKNOWN, Reply, Request, schema, serving

@@ -24,7 +24,7 @@ from pyiceberg.types import (
 
 from floe_job.convert.base import Decoded
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 
 SCHEMA = Schema(
     NestedField(1, "id", LongType(), required=False),

@@ -10,10 +10,10 @@ import pytest
 from floe.config.converters.base import API, ConverterSpec
 from floe.config.converters.kinds import AVRO, PROTOBUF
 from floe.config.properties import Properties
-from floe.config.registry.settings import RegistrySettings
-from floe.registry.exceptions import UnknownSchema
-from floe.registry.schema import RegisteredSchema
-from floe_job.contract.schema_lookups import SchemaLookups
+from floe.config.schema_registry.settings import RegistrySettings
+from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.schema import RegisteredSchema
+from floe_job.contract.result import SchemaLookups
 from floe_job.convert import guids
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.header_framing import framing_of

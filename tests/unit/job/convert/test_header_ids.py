@@ -9,13 +9,13 @@ import pytest
 from floe.config.converters.base import API, PLAIN_JSON, ConverterSpec
 from floe.config.converters.kinds import AVRO, PROTOBUF
 from floe.config.properties import Properties
-from floe.config.registry.settings import RegistrySettings
-from floe.registry.exceptions import UnknownSchema
-from floe.registry.schema import RegisteredSchema
+from floe.config.schema_registry.settings import RegistrySettings
+from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.header_framing import framing_of
+from floe_job.convert.header_ids import RegistryRecords
 from floe_job.convert.makers import converters_of
-from floe_job.convert.registry_records import RegistryRecords
 from floe_job.convert.typed.schema_source import SchemaSource
 from floe_job.source.record_batch import Records
 from tests.support.avro import varint

@@ -12,11 +12,10 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, NestedField
 
-from floe_job.convert.envelope.decoder import EnvelopeDecoder
-from floe_job.convert.envelope.options import EnvelopeOptions
+from floe_job.convert.envelope.decoder import EnvelopeDecoder, EnvelopeOptions
 from floe_job.convert.makers import converters_of
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.cpu import least_cpu_seconds
 from tests.support.job.converters import NO_REGISTRY
 from tests.support.job.formats import avro_orders, ext_json_records, json_schema_orders, proto_orders

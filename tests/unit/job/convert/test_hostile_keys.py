@@ -19,9 +19,8 @@ from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.exceptions import Unconvertible
 from floe_job.schema.inference import extend
 from floe_job.schema.limits import MAX_COLUMNS, FullNames
-from floe_job.schema.proposal import Proposal, count
+from floe_job.schema.proposal import ColumnRules, Proposal, count
 from floe_job.schema.proposed_columns import ProposedColumns
-from floe_job.schema.rules import ColumnRules
 from tests.support.job.json_values import anything
 
 SCHEMA = Schema(NestedField(1, "n", LongType(), required=False))

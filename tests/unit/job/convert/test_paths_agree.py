@@ -19,20 +19,20 @@ from pyiceberg.table.update.schema import UpdateSchema
 
 from floe.parquet.layout import FileLayout
 from floe_job.convert.base import Decoded
-from floe_job.convert.json import template_reader
+from floe_job.convert.json import template
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.convert.json.fallbacks import NotExact
+from floe_job.convert.json.framing import NotExact
 from floe_job.exceptions import SchemaConflict
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.job.json_batches import batches, hollow_batches, mappings, rules
 from tests.support.job.json_records import records
 
 
-@pytest.fixture(autouse=True, scope="module", params=[0, template_reader.MIN_BYTES], ids=["by skeletons", "parsed"])
+@pytest.fixture(autouse=True, scope="module", params=[0, template.MIN_BYTES], ids=["by skeletons", "parsed"])
 def fewest_bytes(request: pytest.FixtureRequest) -> Iterator[None]:
     """Read also small chunks of like records as large ones are read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(template_reader, "MIN_BYTES", request.param)
+        patch.setattr(template, "MIN_BYTES", request.param)
         yield
 
 

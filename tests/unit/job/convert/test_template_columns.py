@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from floe_job.convert.json import template_reader
+from floe_job.convert.json import template
 from floe_job.convert.json.framing import joined
-from floe_job.convert.json.template_reader import TemplateReader
+from floe_job.convert.json.template import TemplateReader
 
 SCHEMA = pa.schema([("long", pa.int64()), ("in", pa.struct([("b", pa.int32())])), ("small", pa.int8())])
 
@@ -20,7 +20,7 @@ SCHEMA = pa.schema([("long", pa.int64()), ("in", pa.struct([("b", pa.int32())]))
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let chunks of a few records be worth it."""
-    monkeypatch.setattr(template_reader, "MIN_BYTES", 0)
+    monkeypatch.setattr(template, "MIN_BYTES", 0)
 
 
 def parse(text: bytes | bytearray) -> pa.Table:
@@ -29,7 +29,7 @@ def parse(text: bytes | bytearray) -> pa.Table:
 
 @pytest.mark.parametrize(("number", "is_read"), [(12_345_678, True), (123_456_789, False), (-1, False)])
 def test_many_small_integers_in_few_bytes_are_read(monkeypatch: pytest.MonkeyPatch, number: int, is_read: bool) -> None:
-    monkeypatch.setattr(template_reader, "MIN_BYTES", 1000)
+    monkeypatch.setattr(template, "MIN_BYTES", 1000)
     names = [f"{n}" for n in range(100)]
     values = [json.dumps(dict.fromkeys(names, number)).encode()] * 5
     found = TemplateReader(pa.schema([(name, pa.int64()) for name in names])).read(joined(values), parse)

@@ -13,11 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from floe_job.convert.json import template_reader
-from floe_job.convert.json.fallbacks import NoTemplate
-from floe_job.convert.json.framing import joined
-from floe_job.convert.json.template import RecordTemplate
-from floe_job.convert.json.template_reader import TemplateReader
+from floe_job.convert.json import template
+from floe_job.convert.json.framing import NoTemplate, joined
+from floe_job.convert.json.template import RecordTemplate, TemplateReader
 
 SCHEMA = pa.schema(
     [
@@ -38,7 +36,7 @@ SCHEMA = pa.schema(
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let chunks of a few records be worth it."""
-    monkeypatch.setattr(template_reader, "MIN_BYTES", 0)
+    monkeypatch.setattr(template, "MIN_BYTES", 0)
 
 
 def parse(text: bytes | bytearray) -> pa.Table:
@@ -323,7 +321,7 @@ def test_where_nothing_comes_of_it_it_is_tried_ever_more_rarely(monkeypatch: pyt
 
 
 def test_many_values_in_few_bytes_are_for_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(template_reader, "MIN_BYTES", 100)
+    monkeypatch.setattr(template, "MIN_BYTES", 100)
     lines = joined([record()] * 9)
     assert len(lines.text) > 400
     assert TemplateReader(SCHEMA).read(lines, parse) is not None

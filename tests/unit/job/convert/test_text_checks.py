@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from floe_job.convert.json.fallbacks import NotExact
-from floe_job.convert.json.framing import joined
+from floe_job.convert.json.framing import NotExact, joined
 from floe_job.convert.json.parse import MAX_DEPTH
 from floe_job.convert.json.text_checks import check_depth
 

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from floe_job.contract.dead_letter import DeadLetter
-from floe_job.dead_letters.log import DeadLetterLog
+from floe_job.dead_letters.collector import DeadLetterLog
 
 
 def dead_letter(offset: int = 7, value: bytes | None = b"{", reason: str = "not JSON") -> DeadLetter:

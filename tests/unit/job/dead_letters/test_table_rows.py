@@ -10,7 +10,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField, StringType
 
 from floe.parquet.table_writer import TableWriter
-from floe.slices.dead_letter_schema import DEAD_LETTERS_SCHEMA
+from floe.tables.dead_letter_schema import DEAD_LETTERS_SCHEMA
 from floe.tables.exceptions import DeadLetterTableUnsuitable
 from floe_job.contract.dead_letter import DeadLetter
 from floe_job.dead_letters.table_rows import dead_letters_to_arrow

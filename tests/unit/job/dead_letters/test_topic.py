@@ -7,8 +7,7 @@ import pytest
 from floe.exceptions import Retryable, Terminal
 from floe_job.contract.dead_letter import DeadLetter
 from floe_job.dead_letters.topic import DeadLetterTopic, connect_headers
-from floe_job.exceptions import DeadLetterRefused, DeadLetterUndelivered, InvalidRecord, SliceRefused
-from floe_job.stages import STAGES
+from floe_job.exceptions import STAGES, DeadLetterRefused, DeadLetterUndelivered, InvalidRecord, SliceRefused
 
 SECRET = "canary-7f3a"
 NOWHERE = {

@@ -6,11 +6,10 @@ import pytest
 
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
-from floe.model.ranges import OffsetRange
-from floe_job.contract.dead_letter_outcomes import DeadLetterOutcomes, OutcomeRecorder
-from floe_job.driver import resolved_dead_letters as module
-from floe_job.driver.resolved_dead_letters import ResolvedDeadLetters, resolve_dead_letters
+from floe.model.offsets import Intervals, OffsetRange
+from floe_job.contract.dead_letter import DeadLetterOutcomes, OutcomeRecorder
+from floe_job.driver import slice_job as module
+from floe_job.driver.slice_job import ResolvedDeadLetters, resolve_dead_letters
 from floe_job.exceptions import SliceRefused
 
 LOG = LogId("pizzas", "T1", 0)

@@ -12,23 +12,19 @@ from pyiceberg.table import Table
 from floe.kafka.settings import KafkaSettings
 from floe.model.accounting import TableCounts
 from floe.model.ledger import Ledger
-from floe.registry.exceptions import UnknownSchemas
+from floe.schema_registry.exceptions import UnknownSchemas
 from floe.tables.exceptions import TableRefused
 from floe.tables.table_state import TableState
-from floe_job.contract.result import Failure, TaskResult
-from floe_job.contract.schema_lookups import SchemaLookups
-from floe_job.contract.target import TableResult
-from floe_job.contract.task import Task
-from floe_job.driver.dead_letters import SliceDeadLetters
-from floe_job.driver.inputs import SliceInputs
+from floe_job.contract.result import Failure, SchemaLookups, TaskResult
+from floe_job.contract.task import TableResult, Task
+from floe_job.driver.inputs import SliceDeadLetters, SliceInputs
 from floe_job.driver.job import SliceJob
 from floe_job.driver.rounds import MAX_ROUNDS, Done, Round, next_round, raise_failures, run_rounds
-from floe_job.driver.slice_table import SliceTable
-from floe_job.driver.slice_tables import SliceTables
+from floe_job.driver.slice_tables import SliceTable, SliceTables
 from floe_job.driver.table_lookup import TableLookup
 from floe_job.exceptions import BadRecords, SliceFailed, SliceRefused
 from floe_job.schema.evolution import SchemaChanges
-from floe_job.source.range_part import RangePart
+from floe_job.source.record_batch import RangePart
 from tests.support.tables.lake import TABLE, TOPIC, Lake
 from tests.support.tables.slices import make_plan
 

@@ -9,17 +9,16 @@ import pytest
 from floe.kafka.settings import KafkaSettings
 from floe.model.accounting import RangeCounts
 from floe.model.exceptions import CountsDoNotAddUp
-from floe.model.ranges import PartitionLog, TopicPartition
+from floe.model.offsets import PartitionLog, TopicPartition
 from floe_job.contract.result import RangePartResult, TaskResult
-from floe_job.driver.dead_letters import SliceDeadLetters
-from floe_job.driver.inputs import SliceInputs
+from floe_job.driver.inputs import SliceDeadLetters, SliceInputs
 from floe_job.driver.job import SliceJob
 from floe_job.driver.rounds import Done
 from floe_job.driver.slice_check import check
 from floe_job.driver.slice_tables import SliceTables
 from floe_job.driver.table_lookup import TableLookup
 from floe_job.exceptions import RangeLost, TooManyDeadLetters
-from floe_job.source.range_part import RangePart
+from floe_job.source.record_batch import RangePart
 from tests.support.tables.lake import TOPIC, TOPIC_ID, Lake
 from tests.support.tables.slices import make_plan
 

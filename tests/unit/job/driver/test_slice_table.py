@@ -11,19 +11,18 @@ from pyiceberg.types import LongType, NestedField
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import LoginRefused, TableMissing, TableUnsuitable
 from floe.kafka.settings import KafkaSettings
-from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import write_properties
+from floe.model.offsets import Intervals
 from floe.model.plan import Plan
 from floe.model.positions import PartitionBacklog
 from floe.tables.exceptions import TableRefused
 from floe.tables.lake import Lake as ConnectorLake
-from floe_job.driver import refused_tables
+from floe_job.driver import table_lookup
 from floe_job.driver.job import SliceJob
-from floe_job.driver.slice_table import SliceTable, new_target
-from floe_job.driver.slice_tables import SliceTables
+from floe_job.driver.slice_tables import SliceTable, SliceTables, new_target
 from floe_job.driver.table_lookup import MAX_LOOKED_UP, TableLookup
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.tables.lake import CLUSTER, LEDGER, OTHER_TABLE, ROUTE, TABLE, TOPIC, Lake
 from tests.support.tables.slices import make_plan, write_rows, write_slice
 
@@ -294,8 +293,8 @@ def test_unknown_ledger_is_judged_by_what_was_announced(
     plan = make_plan((0, 3, 9), tables=())
     (r,) = plan.slices[0].ranges
     announced = {OTHER_TABLE: {replace(r, start=start, end=end)}}
-    monkeypatch.setattr(refused_tables, "announced_ranges", lambda *_: announced)
-    monkeypatch.setattr(refused_tables, "control_ends", lambda *_: {})
+    monkeypatch.setattr(table_lookup, "announced_ranges", lambda *_: announced)
+    monkeypatch.setattr(table_lookup, "control_ends", lambda *_: {})
     _, second = named_by_records(lake, plan)
     assert isinstance(second.problem, TableRefused)
     assert second.is_for_dead_letters != is_behind

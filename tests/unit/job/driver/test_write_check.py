@@ -10,8 +10,8 @@ import pytest
 from pyiceberg.table import Table
 
 from floe.catalogs.exceptions import CodeRefused, TableUnsuitable
-from floe_job.contract.target import TableTarget
-from floe_job.driver.write_check import check_writable
+from floe_job.contract.task import TableTarget
+from floe_job.driver.slice_tables import check_writable
 from tests.support.tables.foreign_changes import rewrite_metadata
 from tests.support.tables.lake import BY_SAUCE, Lake
 

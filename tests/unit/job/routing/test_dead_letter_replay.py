@@ -8,10 +8,10 @@ from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals
 from floe_job.contract.task import RouteRules
+from floe_job.routing.destinations import Routed
 from floe_job.routing.router import Router
-from floe_job.routing.rules import Routed
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.kafka.messages import OTHER_PIECE, PIECE, RANGE, records
 

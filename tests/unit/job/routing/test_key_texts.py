@@ -17,16 +17,15 @@ from floe.config.converters.kinds import AVRO, BYTES, JSON, STRING
 from floe.config.properties import Properties
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
-from floe.registry.exceptions import UnknownSchema
-from floe.registry.schema import RegisteredSchema
-from floe_job.contract.dead_letter import dead_letters_of
-from floe_job.contract.rejected_record import Rejected
+from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.schema import RegisteredSchema
+from floe_job.contract.dead_letter import Rejected, dead_letters_of
 from floe_job.contract.task import RouteRules
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.plain.texts import UTF_8, text_reader
+from floe_job.routing.destinations import Routed
 from floe_job.routing.key_texts import KeyTexts, key_texts
 from floe_job.routing.router import Router
-from floe_job.routing.rules import Routed
 from floe_job.source.record_batch import ParsedValues, RecordChanges, Records
 from tests.support.avro import varint
 from tests.support.job.converters import JSON_CONVERTERS, NO_REGISTRY

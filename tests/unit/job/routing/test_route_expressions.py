@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from floe.config.expressions.java_regex import compile_expression
-from floe_job.routing.route_values import matcher
+from floe_job.routing.destinations import matcher
 
 CHARACTERS = "akKsS\u212a\u017fÉé1_ -]^{.\\\0\t\n\x0b\x0c\r\x1c\x85\u2028\U0001f600"
 DOT = "[^\n\r\x85\u2028\u2029]"

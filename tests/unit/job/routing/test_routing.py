@@ -15,12 +15,10 @@ from hypothesis import strategies as st
 
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
-from floe_job.contract.dead_letter import dead_letters_of
-from floe_job.contract.rejected_record import Rejected
+from floe_job.contract.dead_letter import Rejected, dead_letters_of
 from floe_job.contract.task import RouteRules
+from floe_job.routing.destinations import MAX_CHARACTERS, Routed, Unusable, table_name
 from floe_job.routing.router import Router
-from floe_job.routing.rules import Routed
-from floe_job.routing.table_names import MAX_CHARACTERS, Unusable, table_name
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.kafka.messages import PIECE, Message, records
 

@@ -11,10 +11,9 @@ from pyiceberg.types import LongType, NestedField, StringType, StructType
 
 from floe.config.sections.routing import Routing
 from floe.model.dead_letters import DeadLetterOffsets
-from floe_job.contract.target import TableTarget
-from floe_job.contract.task import RouteRules
+from floe_job.contract.task import RouteRules, TableTarget
 from floe_job.routing.shared_decode import SharedDecoder
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.transforms import metadata
 from tests.support.kafka.messages import PIECE, records

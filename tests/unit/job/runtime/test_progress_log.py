@@ -7,12 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from floe.model.plan import Slice
-from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import SliceKind
-from floe_job.contract.work_done import WorkDone
-from floe_job.runtime.progress_log import ProgressLog, progress_line
-from floe_job.runtime.spark_jobs import Progress
+from floe.model.offsets import OffsetRange
+from floe.model.plan import Slice, SliceKind
+from floe_job.contract.result import WorkDone
+from floe_job.runtime.spark_jobs import Progress, ProgressLog, progress_line
 
 SLICE = Slice(0, SliceKind.LIVE, (OffsetRange("t", "id", 0, 0, 8_000_000),), ("db.t",))
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from floe.config import parse_connector
-from floe_job.contract.result import TaskResult
+from floe_job.contract.result import Sum, TaskResult
 from floe_job.contract.task import DeadLetterRules, RouteRules, Task
-from floe_job.contract.work_done import Sum
 from floe_job.runtime import spark_jobs
 from floe_job.runtime.spark_jobs import SparkJobs
 from tests.support.connectors import MINIMAL

@@ -7,9 +7,8 @@ import pytest
 
 from floe.exceptions import Terminal
 from floe.model.exceptions import WriteTimeout
-from floe.model.plan import Slice
-from floe.model.slice_kind import SliceKind
-from floe_job.driver.announce_gate import AnnounceGate
+from floe.model.plan import Slice, SliceKind
+from floe_job.driver.slice_job import AnnounceGate
 from floe_job.runtime import time_limit
 from floe_job.runtime.time_limit import TimeLimit
 from tests.support.partitions import span

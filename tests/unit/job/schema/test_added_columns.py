@@ -16,9 +16,9 @@ from floe_job.convert.json import decoder
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema import field_outline, limits
-from floe_job.schema.added_columns import AddedColumns
 from floe_job.schema.field_outline import Unsure
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
+from floe_job.schema.proposed_columns import AddedColumns
 
 COLUMNS, LEVELS = 12, 4
 STRUCT = StructType(NestedField(10, "a", LongType(), required=False))

@@ -28,8 +28,7 @@ from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.limits import MAX_COLUMN_DEPTH, MAX_COLUMNS, MAX_NAME_LENGTH
-from floe_job.schema.proposal import ListOf
-from floe_job.schema.rules import ColumnRules, OnConflict
+from floe_job.schema.proposal import ColumnRules, ListOf, OnConflict
 from tests.support.tables.parquet_tables import TableFactory
 
 EVOLVE = ColumnRules(evolve=True)

@@ -10,8 +10,7 @@ from pyiceberg.types import NestedField
 
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema.inference import extend, infer, merge
-from floe_job.schema.proposal import ListOf, Proposal, StructOf, count, iceberg_type
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules, ListOf, Proposal, StructOf, count, iceberg_type
 
 STRING, FAIL, FOLD = (
     ColumnRules(on_conflict="string"),

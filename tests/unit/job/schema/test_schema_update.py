@@ -22,8 +22,7 @@ from pyiceberg.types import (
 from floe.parquet.layout import FileLayout
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.limits import MAX_COLUMNS
-from floe_job.schema.proposal import ListOf, Proposal, StructOf
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules, ListOf, Proposal, StructOf
 from tests.support.tables.parquet_tables import TableFactory
 
 POINT = StructType(NestedField(10, "x", LongType(), required=False))

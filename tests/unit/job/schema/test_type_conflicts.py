@@ -18,12 +18,10 @@ from floe.config.converters.kinds import ENVELOPE
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.makers import converters_of
 from floe_job.exceptions import SchemaConflict
-from floe_job.schema.evolution import SchemaChanges
+from floe_job.schema.evolution import SchemaChanges, columns
 from floe_job.schema.inference import extend, infer, merge, wider
-from floe_job.schema.proposal import ListOf, Proposal, StructOf, iceberg_type
-from floe_job.schema.rules import ColumnRules, OnConflict
-from floe_job.schema.tree import columns
-from floe_job.types.made_values import made_primitive
+from floe_job.schema.proposal import ColumnRules, ListOf, OnConflict, Proposal, StructOf, iceberg_type
+from floe_job.types.typed_values import made_primitive
 from tests.support.job.converters import NO_REGISTRY
 from tests.support.job.formats.envelopes import DECIMAL
 from tests.support.job.json_values import LEAVES, anything

@@ -22,11 +22,9 @@ from pyiceberg.types import DateType, DoubleType, LongType, NestedField, StringT
 
 from floe.parquet.budget import WriteBudget
 from floe_job.contract.result import TaskResult
-from floe_job.contract.target import TableTarget
-from floe_job.shuffle.distribution import is_spread, writing_tasks
-from floe_job.shuffle.messages import BUFFERED_BYTES, EndOfTask, Part, RowBlock, SendQueue, block_bytes
-from floe_job.shuffle.partition_sender import PartitionSender
-from floe_job.shuffle.spill_file import SpillFile
+from floe_job.contract.task import TableTarget
+from floe_job.shuffle.messages import BUFFERED_BYTES, EndOfTask, Part, RowBlock, SendQueue, SpillFile, block_bytes
+from floe_job.shuffle.partition_sender import PartitionSender, is_spread, writing_tasks
 from floe_job.task.read_task import SentRows
 from floe_job.task.write_task import PartitionFiles
 from floe_job.write.task_files import TargetFiles

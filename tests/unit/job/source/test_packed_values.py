@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe_job.source.portable_batch import PortableValues
+from floe_job.source.portable import PortableValues
 from floe_job.source.values import CLOSEST, MIN_TOGETHER, PADDING, Packed, packed
 from tests.support.job.memory import Memory
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import confluent_kafka as ck
 import pytest
 
-from floe_job.source.portable import PortableConsumer
-from floe_job.source.portable_batch import PortableMessages
+from floe_job.source.portable import PortableConsumer, PortableMessages
 from floe_job.source.reports import Reports
 
 

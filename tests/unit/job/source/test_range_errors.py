@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from confluent_kafka import KafkaError
 
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 from floe_job.exceptions import BatchCorrupt, BatchTooLarge, RangeLost, ReadFailed, ReadNotPermitted
 from floe_job.source.native.consumer import Event
-from floe_job.source.range_errors import check_epoch, check_order, is_end
+from floe_job.source.range_reader import check_epoch, check_order, is_end
 
 RANGE = OffsetRange("orders", "id", 0, 10, 100)
 

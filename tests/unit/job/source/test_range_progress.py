@@ -7,10 +7,10 @@ import numpy as np
 from confluent_kafka import KafkaError
 
 from floe.kafka.reader_limits import ReaderLimits
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import OffsetRange
 from floe_job.source.native.consumer import Event
 from floe_job.source.native.kafka_batch import Measured
-from floe_job.source.range_progress import Mode, RangeProgress
+from floe_job.source.range_reader import Mode, RangeProgress
 
 
 class Some:

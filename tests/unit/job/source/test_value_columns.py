@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from floe_job.source.value_columns import column_of, values_of
+from floe_job.source.values import column_of, values_of
 from tests.support.kafka.messages import values_of as in_memory
 
 GIVEN: list[list[bytes | None]] = [

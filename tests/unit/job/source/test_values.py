@@ -15,7 +15,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from floe_job.source.native import librdkafka
 from floe_job.source.native.consumer import Consumer, SettingRefused
 from floe_job.source.native.memory import Handle, MessageBlock, columns

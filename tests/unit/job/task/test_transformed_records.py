@@ -17,12 +17,10 @@ from floe.config.sections.routing import Routing
 from floe.model.accounting import RangeCounts, TableCounts
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
-from floe.model.intervals import Intervals
-from floe.model.ranges import OffsetRange
+from floe.model.offsets import Intervals, OffsetRange
 from floe_job.contract.result import TaskResult
-from floe_job.contract.target import TableTarget
-from floe_job.contract.task import DeadLetterRules, RouteRules, Task
-from floe_job.source.range_part import RangePart
+from floe_job.contract.task import DeadLetterRules, RouteRules, TableTarget, Task
+from floe_job.source.record_batch import RangePart
 from floe_job.task import read_task
 from floe_job.transform import chain
 from tests.support.connectors import MINIMAL

@@ -12,11 +12,9 @@ import pytest
 from floe_job.connect.schema import ConnectSchema, Kind, struct
 from floe_job.convert.base import Parsed
 from floe_job.convert.typed.base import TypedPart
-from floe_job.convert.typed.whole.reader import arrow_column, batch_of
-from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
-from floe_job.transform.batch import ParsedBatch
+from floe_job.convert.typed.whole_values import TypedColumns, TypedValues, arrow_column, batch_of
+from floe_job.transform.batch import UNREAD, ParsedBatch, Readers
 from floe_job.transform.chain import Chain
-from floe_job.transform.readers import UNREAD, Readers
 from tests.support.job.transforms import transform
 from tests.support.kafka.messages import PIECE, records
 

@@ -13,14 +13,11 @@ from pyiceberg.types import NestedField
 from floe_job.convert.base import Parsed
 from floe_job.convert.json.parse import parse_any
 from floe_job.exceptions import TransformRefused
-from floe_job.schema.proposal import primitive
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules, primitive
 from floe_job.source.record_batch import ParsedValues
-from floe_job.transform.batch import ParsedBatch
+from floe_job.transform.batch import UNREAD, ParsedBatch, Readers
 from floe_job.transform.chain import Chain
-from floe_job.transform.documents.bson import Bson, Kind
-from floe_job.transform.documents.extended_json import parse_document
-from floe_job.transform.readers import UNREAD, Readers
+from floe_job.transform.documents.extended_json import Bson, Kind, parse_document
 from floe_job.types.typed_values import Moment
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.transform_cases.change_data import event

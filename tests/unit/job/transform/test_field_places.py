@@ -8,10 +8,9 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType, Stru
 
 from floe.config.sections.routing import Routing
 from floe.config.sections.transforms import TransformSpec
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from floe_job.transform.chain import Chain
-from floe_job.transform.field_steps.plan import FieldPlan
-from floe_job.transform.field_steps.rows import FieldRows
+from floe_job.transform.field_steps.plan import FieldPlan, FieldRows
 from tests.support.cpu import least_cpu_seconds
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.transforms import transform

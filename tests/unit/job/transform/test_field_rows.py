@@ -21,9 +21,9 @@ from pyiceberg.types import (
 
 from floe.config.sections.routing import Routing
 from floe.config.sections.transforms import TransformSpec
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from floe_job.transform.chain import Chain
-from floe_job.transform.field_steps.rows import FieldRows
+from floe_job.transform.field_steps.plan import FieldRows
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.transforms import transform
 from tests.support.kafka.messages import PIECE, records

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from floe_job.transform.field_steps.fixed_dates import FixedDates
+from floe_job.transform.field_steps.conversions import FixedDates
 from floe_job.types.java_dates.simple_date import SimpleDate
 
 PATTERNS = (

@@ -14,8 +14,7 @@ from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
 from floe_job.convert.base import Parsed
 from floe_job.convert.typed.base import TypedPart
-from floe_job.convert.typed.whole.reader import arrow_column, batch_of
-from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
+from floe_job.convert.typed.whole_values import TypedColumns, TypedValues, arrow_column, batch_of
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.chain import Chain
 from tests.support.job.transforms import transform

@@ -19,11 +19,10 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe.config.transforms.kafka_metadata import KafkaMetadata
+from floe.config.transforms.iceberg import KafkaMetadata
 from floe.parquet.exceptions import UnsupportedColumn
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.schema.proposal import ListOf, StructOf
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules, ListOf, StructOf
 from floe_job.transform.kafka_metadata.columns import MetadataColumns
 from tests.support.job.metadata_columns import FLAT, MILLIS, NESTED, column, facts, filled, one, rows_of, struct
 

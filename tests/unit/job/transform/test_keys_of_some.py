@@ -9,10 +9,10 @@ import pytest
 from floe.config.converters.base import PLAIN_JSON
 from floe.config.properties import Properties
 from floe.config.sections.transforms import PredicateSpec, TransformSpec
-from floe.config.transforms.predicates import HAS_HEADER_KEY, PREDICATES
+from floe.config.transforms.kafka_records import HAS_HEADER_KEY, PREDICATES
 from floe_job.convert.context import ConverterContext, LookupRecorder
+from floe_job.transform.batch import Readers, key_reader, value_reader
 from floe_job.transform.chain import Chain
-from floe_job.transform.readers import Readers, key_reader, value_reader
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.transforms import transform
 from tests.support.kafka.messages import PIECE, Message, records

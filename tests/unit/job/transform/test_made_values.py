@@ -23,7 +23,7 @@ from pyiceberg.types import (
 )
 
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 from floe_job.types.typed_values import Moment
 

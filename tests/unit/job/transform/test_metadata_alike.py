@@ -18,7 +18,7 @@ from pyiceberg.types import (
     StringType,
 )
 
-from floe.config.transforms.kafka_metadata import KafkaMetadata
+from floe.config.transforms.iceberg import KafkaMetadata
 from floe.parquet.arrow_shapes import reshape, storage_type
 from floe_job.exceptions import Unconvertible
 from floe_job.transform.kafka_metadata.columns import MetadataColumns

@@ -15,7 +15,7 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe.config.transforms.kafka_metadata import KafkaMetadata
+from floe.config.transforms.iceberg import KafkaMetadata
 from tests.support.job.metadata_columns import HEADED, column, facts, filled, one, struct
 
 NOT_UTF8 = b"\xff\x00"

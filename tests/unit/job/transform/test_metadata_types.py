@@ -25,7 +25,7 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe.config.transforms.kafka_metadata import KafkaMetadata
+from floe.config.transforms.iceberg import KafkaMetadata
 from floe_job.transform.kafka_metadata.columns import MetadataColumns
 from floe_job.transform.record_metadata import RecordMetadata
 from tests.support.job.metadata_columns import FLAT, MILLIS, NESTED, column, facts, filled, one, struct

@@ -18,15 +18,14 @@ from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind, array, map_of, struct
 from floe_job.convert.base import Parsed
 from floe_job.convert.typed.base import SchemalessPart, TypedPart
-from floe_job.convert.typed.whole.values import TypedColumns, TypedValues
+from floe_job.convert.typed.whole_values import TypedColumns, TypedValues
 from floe_job.exceptions import OwnTransformFailed
 from floe_job.source.record_batch import ParsedValues
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.chain import Chain
 from floe_job.transform.own import Batch
-from floe_job.transform.own.arrow_schema import schema_of
-from floe_job.transform.own.json_line import json_line
-from floe_job.types.number_tokens import HugeInteger, Literal, Single
+from floe_job.transform.own.batch import json_line, schema_of
+from floe_job.types.numbers import HugeInteger, Literal, Single
 from floe_job.types.typed_values import Moment
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.python_classes import Modules, python_transform, source

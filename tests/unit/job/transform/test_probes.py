@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floe_job.source.values import Values
-from floe_job.transform.field_steps.probes import Probes
+from floe_job.transform.field_steps.plan import Probes
 from tests.support.job.memory import memory
 
 NAMES = ("a", "ab", "b")

@@ -36,9 +36,9 @@ from pyiceberg.types import (
 from floe.parquet.exceptions import UnsupportedColumn
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.exceptions import REASON_LENGTH, Unconvertible
-from floe_job.schema.rules import PLAIN
+from floe_job.schema.proposal import PLAIN
 from floe_job.types import converter
-from floe_job.types.number_tokens import HugeInteger, Literal
+from floe_job.types.numbers import HugeInteger, Literal
 
 DAY = 86_400_000_000
 MOMENT = 1_704_164_645_000_000  # 2024-01-02T03:04:05Z

@@ -11,9 +11,9 @@ import pytest
 from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
 from floe_job.types.header_texts import header_text, literal_text
-from floe_job.types.header_texts.hash_order import in_hash_order
+from floe_job.types.header_texts.header_text import in_hash_order
 from floe_job.types.header_texts.values import nearest_single
-from floe_job.types.number_tokens import HugeInteger, Single
+from floe_job.types.numbers import HugeInteger, Single
 from floe_job.types.typed_values import Day, DayTime, Meant, Moment
 
 STRING = ConnectSchema(Kind.STRING)

@@ -13,7 +13,7 @@ from pyiceberg.types import IntegerType, ListType, LongType, MapType, NestedFiel
 from floe_job.convert.base import Decoded
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.schema.evolution import SchemaChanges
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.tables.parquet_tables import TableFactory
 
 INNER = StructType(NestedField(11, "Inner", LongType(), required=False))

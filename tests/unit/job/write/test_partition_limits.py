@@ -14,7 +14,7 @@ from pyiceberg.types import DecimalType, IcebergType, IntegerType, LongType, Nes
 
 from floe.control.data_files import to_pyiceberg
 from floe.model.accounting import TableCounts
-from floe_job.contract.target import TableTarget
+from floe_job.contract.task import TableTarget
 from floe_job.write.partition_limits import PartitionLimits
 from floe_job.write.table_rows import TableRows
 from tests.support.job.converters import JSON_CONVERTERS

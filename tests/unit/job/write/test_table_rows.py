@@ -9,9 +9,9 @@ from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
 from floe.model.accounting import TableCounts
-from floe.model.intervals import Intervals
-from floe_job.contract.target import TableTarget
-from floe_job.schema.rules import ColumnRules
+from floe.model.offsets import Intervals
+from floe_job.contract.task import TableTarget
+from floe_job.schema.proposal import ColumnRules
 from floe_job.write.table_rows import TableRows
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.transforms import metadata

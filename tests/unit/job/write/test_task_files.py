@@ -8,7 +8,7 @@ from pyiceberg.io import load_file_io
 from pyiceberg.transforms import IdentityTransform
 
 from floe.parquet.budget import WriteBudget
-from floe_job.contract.target import TableTarget
+from floe_job.contract.task import TableTarget
 from floe_job.write.task_files import STREAM_BYTES, TargetFiles
 from tests.support.tables.parquet_tables import SCHEMA, TableFactory, rows, spec
 

@@ -18,10 +18,9 @@ from floe.config.names import table_uri
 from floe.control.announcement import Announcement, TableAnnouncement, TableFiles
 from floe.control.wire.events import TableReference, TopicPartitionOffset
 from floe.model.accounting import TableCounts
-from floe.model.intervals import Intervals
+from floe.model.offsets import Intervals, OffsetRange
 from floe.model.plan import Plan
-from floe.model.ranges import OffsetRange
-from floe.operators import run_log
+from floe.operators import task_context
 from floe.operators.commit import CommitOperator, keep_committed
 from floe.operators.dags.assets import MAX_KEPT, MAX_RANGES, keep_events, outlets_of, raise_events, raise_kept
 from floe.operators.dags.replay_dag import replay_dag
@@ -242,7 +241,7 @@ def test_error_of_events_fails_no_task_that_has_committed(caplog: pytest.LogCapt
         msg = "no API server"
         raise RuntimeError(msg)
 
-    assert run_log.tried("Events of assets", broken, "raised") is None
+    assert task_context.tried("Events of assets", broken, "raised") is None
     assert (
         "Events of assets could not be raised, which changes nothing else: RuntimeError: no API server" in caplog.text
     )

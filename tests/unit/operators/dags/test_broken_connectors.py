@@ -16,10 +16,10 @@ import pytest
 
 from floe.config import ConfigError, ConnectorFile
 from floe.config.connector_files import read_file
-from floe.operators.brief import short_lines
 from floe.operators.dags.broken_dag import broken_replay_dag, broken_sink_dag, import_error
 from floe.operators.dags.connector_dags import check_connectors, replay_dags, sink_dags
-from floe.operators.dags.staggered_interval import StaggeredInterval
+from floe.operators.dags.schedule import StaggeredInterval
+from floe.operators.failures import short_lines
 from tests.support.connectors import JSON
 from tests.support.repository import ROOT
 

@@ -16,12 +16,11 @@ from airflow.timetables.base import DagRunInfo, DataInterval, TimeRestriction
 from floe.config import parse_connector
 from floe.config.connector_files import read_file
 from floe.config.exceptions import ConfigError
-from floe.config.sections.schedule import PRESETS
+from floe.config.sections.dag import PRESETS
 from floe.operators.dags.broken_dag import broken_sink_dag
 from floe.operators.dags.replay_dag import replay_dag
-from floe.operators.dags.schedule import shown_schedule
+from floe.operators.dags.schedule import StaggeredInterval, shown_schedule
 from floe.operators.dags.sink_dag import COMMIT_RETRIES, sink_dag
-from floe.operators.dags.staggered_interval import StaggeredInterval
 from tests.support.connectors import MINIMAL
 
 SECOND = timedelta(seconds=1)
@@ -160,7 +159,7 @@ def test_broken_connector_keeps_its_schedule(tmp_path: Any) -> None:
 def test_schedule_may_come_from_the_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLOE_CONFIG_PROVIDERS", "env")
     monkeypatch.setitem(os.environ, "PIZZA_TIME", "@hourly")
-    from floe.config.providers.operator_settings import OperatorSettings
+    from floe.config.providers.allow_list import OperatorSettings
 
     operator = OperatorSettings.present()
     one = parse_connector({**MINIMAL, "floe.schedule": "${env:PIZZA_TIME}"}, operator=operator)

@@ -10,9 +10,8 @@ import pytest
 from airflow.serialization.serialized_objects import DagSerialization
 
 from floe.config import parse_connector
-from floe.model.plan import Plan, Slice
-from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import SliceKind
+from floe.model.offsets import OffsetRange
+from floe.model.plan import Plan, Slice, SliceKind
 from floe.operators.dags.links import MAX_PARTITIONS, ConnectorLink, ReplayLink, connector_page, replay_page
 from floe.operators.dags.replay_dag import replay_dag
 from floe.operators.dags.sink_dag import sink_dag

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from floe.config import parse_connector
-from floe.operators.brief import WIDTH, short_lines
-from floe.operators.dags.markdown import markdown, readable
+from floe.operators.dags.forms import markdown, readable
 from floe.operators.dags.replay_dag import replay_dag
 from floe.operators.dags.sink_dag import sink_dag
+from floe.operators.failures import WIDTH, short_lines
 from tests.support.connectors import JSON
 
 KEYS: dict[str, Any] = {"name": "pizzas", "iceberg.catalog.type": "sql", **JSON}

@@ -12,7 +12,7 @@ from airflow.timetables.base import DataInterval, TimeRestriction
 from pendulum import DateTime
 
 from floe.airflow_plugin import FloePlugin
-from floe.operators.dags.staggered_interval import StaggeredInterval
+from floe.operators.dags.schedule import StaggeredInterval
 
 START = DateTime.instance(datetime(2026, 5, 1, 12, 0, 7, 123_456, UTC))
 MINUTE = timedelta(minutes=1)

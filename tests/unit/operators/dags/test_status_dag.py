@@ -10,8 +10,7 @@ from floe.config.names import STATUS_DAG, connector_name_problem, legal_name
 from floe.operators.dags.broken_dag import broken_replay_dag, broken_sink_dag
 from floe.operators.dags.replay_dag import replay_dag
 from floe.operators.dags.sink_dag import sink_dag
-from floe.operators.dags.status_dag import status_dag
-from floe.operators.status.collector import SECONDS
+from floe.operators.status.collector import SECONDS, status_dag
 from tests.support.connectors import MINIMAL
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.operators.spark.class_archive import ClassArchive, class_archive
+from floe.operators.spark.local_mode import ClassArchive, class_archive
 
 OPTIONS = "-Xshare:auto"
 

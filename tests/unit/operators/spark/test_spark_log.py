@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from floe.config.secrets.mask import learn
-from floe.operators.spark.spark_log import Line, RelayingHook, parse
+from floe.operators.spark.submit import Line, RelayingHook, parse
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from floe.operators.status.collector import StatusOperator
 from floe.side_by_side import apart, side_by_side
 from floe.status import record_reader
 from floe.status.record import StatusRecord
-from floe.status.stored_record import PREFIX
+from floe.status.record_codec import PREFIX
 from tests.support.connectors import MINIMAL
 from tests.support.status.records import status
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from floe.config import Connector, parse_connector
-from floe.config.sections.callbacks import ON_FAILURE, VARIABLE
+from floe.config.sections.dag import ON_FAILURE, VARIABLE
 from floe.operators.exceptions import TablesLate
 from floe.operators.status.late_tables import LateTables
+from floe.status.connector_status import Backlog
 from floe.status.freshness import Freshness
-from floe.status.model import Backlog
 from floe.status.record import StatusRecord
 from tests.support.connectors import MINIMAL
 from tests.support.job.python_classes import Modules

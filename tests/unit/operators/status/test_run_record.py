@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from floe.model.accounting import TableCounts
-from floe.model.slice_kind import SliceKind
-from floe.operators.status import run_record, store
+from floe.model.plan import SliceKind
+from floe.operators.status import store
 from floe.status.record import StatusRecord
 from tests.support.cpu import least_cpu_seconds
 from tests.support.status.records import MINUTE, NOW, commit, large, status, table
@@ -32,7 +32,7 @@ def present(lag: int = 0) -> Any:
 
 def test_run_keeps_its_commit(variables: Any) -> None:
     store.save(StatusRecord(status(NOW, 5, table("db.t", commit(1)))))
-    run_record.keep(CONNECTOR, present(), PLAN, report(None, 2))
+    store.keep(CONNECTOR, present(), PLAN, report(None, 2))
     found = store.load("one")
     assert found is not None and found.status.lag == 0 and found.rows == 7
     ((newest, _),) = [one.commits for one in found.status.tables or ()]
@@ -40,22 +40,22 @@ def test_run_keeps_its_commit(variables: Any) -> None:
 
 
 def test_first_run_of_a_connector_keeps_its_lag(variables: Any) -> None:
-    run_record.keep(CONNECTOR, present(3))
+    store.keep(CONNECTOR, present(3))
     found = store.load("one")
     assert found is not None and (found.status.lag, found.status.tables) == (3, None)
 
 
 def test_run_that_looked_nothing_up_keeps_nothing(variables: Any) -> None:
-    run_record.keep(CONNECTOR, None)
+    store.keep(CONNECTOR, None)
     assert variables.values == {}
 
 
 def test_record_that_cannot_be_kept_fails_no_run(variables: Any, caplog: pytest.LogCaptureFixture) -> None:
     variables.broken = OSError("no API server")
-    run_record.keep(CONNECTOR, present())
+    store.keep(CONNECTOR, present())
     broken: Any = SimpleNamespace(committed=None)
     variables.broken = None
-    run_record.keep(CONNECTOR, present(), PLAN, broken)
+    store.keep(CONNECTOR, present(), PLAN, broken)
     assert [one.levelno for one in caplog.records] == [logging.WARNING] * 3
 
 
@@ -63,4 +63,4 @@ def test_keeping_the_largest_record_is_quick(variables: Any) -> None:
     record = large(1_000)
     store.save(record)
     status = replace(record.status, at=NOW + MINUTE, tables=None)
-    assert least_cpu_seconds(lambda: run_record.keep(CONNECTOR, status)) < 1
+    assert least_cpu_seconds(lambda: store.keep(CONNECTOR, status)) < 1

@@ -9,7 +9,7 @@ import pytest
 
 from floe.operators.status import store
 from floe.status.record import StatusRecord
-from floe.status.stored_record import PREFIX
+from floe.status.record_codec import PREFIX
 from tests.support.status.records import status
 
 RECORD = StatusRecord(status(), rows=3)

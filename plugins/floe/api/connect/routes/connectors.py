@@ -9,18 +9,15 @@ from urllib.parse import quote
 from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from floe.api.access import Caller, readable
 from floe.api.connect import connector_changes
 from floe.api.connect.access import readable_connector, readable_connectors, require_change, require_dag, require_new
-from floe.api.connect.answers import ConnectError, answer
 from floe.api.connect.connector_states import TYPE, States, status_of, tasks_of
-from floe.api.connect.known_connectors import KnownConnector, known_connectors
-from floe.api.connect.request_body import json_body, scalar_text, text_map
+from floe.api.connect.connector_store import KnownConnector, known_connectors
+from floe.api.connect.http import ConnectError, answer, json_body, scalar_text, text_map
 from floe.api.connect.validation import NULL
 from floe.api.connect.wanted_states import leaving
-from floe.api.identity import Caller
-from floe.api.permissions import readable
-from floe.config.stored.connector_file import name_problems
-from floe.config.stored.stored_connector import shown_config
+from floe.config.stored.stored_connector import name_problems, shown_config
 
 router = APIRouter(prefix="/connectors")
 JsonBody = Annotated[Any, Depends(json_body)]

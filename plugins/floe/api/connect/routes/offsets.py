@@ -8,16 +8,15 @@ from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessE
 from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, Depends, Response
 
-from floe.api.connect import offset_changes, offset_runs
+from floe.api.access import Caller
+from floe.api.connect import offset_changes
 from floe.api.connect.access import readable_connector, require_dag
-from floe.api.connect.answers import ConnectError, answer
 from floe.api.connect.connector_states import States
-from floe.api.connect.known_connectors import KnownConnector
-from floe.api.connect.request_body import json_body
-from floe.api.identity import Caller
+from floe.api.connect.connector_store import KnownConnector
+from floe.api.connect.http import ConnectError, answer, json_body
 from floe.api.records import kept_status
 from floe.config.names import REPLAY_SUFFIX
-from floe.status.model import ConnectorStatus
+from floe.status.connector_status import ConnectorStatus
 
 router = APIRouter(prefix="/connectors/{name}")
 
@@ -37,7 +36,7 @@ def patch_offsets(name: str, user: Caller, session: SessionDep, body: Annotated[
     wanted = offset_changes.wanted_offsets(body)
     _require_stopped(session, known)
     param = offset_changes.param_of(name, wanted, _status(session, name))
-    run_id = offset_runs.move(session, name, param, wanted, user)
+    run_id = offset_changes.move(session, name, param, wanted, user)
     message = (
         f"The offsets for this connector are moved by run {run_id!r} of its DAG, which begins when the connector is resumed. "
         "The records before are in no table, but for those that were read."

@@ -7,19 +7,16 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Query, Response
 
 import floe
+from floe.api.access import Caller
 from floe.api.connect.access import require_maker
-from floe.api.connect.answers import ConnectError, answer
 from floe.api.connect.check_queue import CHECKS
-from floe.api.connect.http.parameters import flag
-from floe.api.connect.key_definitions import definitions
-from floe.api.connect.request_body import checked_body, text_map
-from floe.api.connect.validation import validate
-from floe.api.identity import Caller
-from floe.config.converters.registry import CONVERTERS
+from floe.api.connect.http import ConnectError, answer, checked_body, flag, text_map
+from floe.api.connect.validation import definitions, validate
+from floe.config.converters.converter_classes import CONVERTERS
 from floe.config.parser import CLASSES
 from floe.config.stored.stored_connector import MAX_NAME
-from floe.config.transforms.predicates import PREDICATES
-from floe.config.transforms.registry import TRANSFORMS
+from floe.config.transforms.kafka_records import PREDICATES
+from floe.config.transforms.transform_classes import TRANSFORMS
 
 router = APIRouter(prefix="/connector-plugins")
 SINK: Final = CLASSES[0]

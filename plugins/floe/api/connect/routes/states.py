@@ -9,12 +9,11 @@ from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, Query, Response
 from pydantic import BeforeValidator
 
-from floe.api.connect import connector_actions
+from floe.api.access import Caller
+from floe.api.connect import connector_changes
 from floe.api.connect.access import readable_connector, require_dag
-from floe.api.connect.answers import ConnectError, answer
 from floe.api.connect.connector_states import States, status_of
-from floe.api.connect.http.parameters import flag, task_number
-from floe.api.identity import Caller
+from floe.api.connect.http import ConnectError, answer, flag, task_number
 from floe.config.stored.stored_connector import PAUSED, RUNNING, STOPPED
 
 router = APIRouter(prefix="/connectors/{name}")
@@ -42,7 +41,7 @@ def stop(name: str, user: Caller, session: SessionDep) -> Response:
 def _set_state(name: str, user: Caller, session: SessionDep, state: str, status: int) -> Response:
     known = readable_connector(user, session, name, f"Unknown connector {name}")
     require_dag(user, session, name, "PUT")
-    connector_actions.set_state(session, user, known, state)
+    connector_changes.set_state(session, user, known, state)
     return Response(status_code=status)
 
 
@@ -58,7 +57,7 @@ def restart(
     is_long = flag(with_tasks, default=False) or flag(only_failed, default=False)
     known = readable_connector(user, session, name, f"Unknown connector: {name}")
     require_dag(user, session, name, "PUT", DagAccessEntity.TASK_INSTANCE)
-    connector_actions.restart(session, user, known)
+    connector_changes.restart(session, user, known)
     if not is_long:
         return Response(status_code=204)
     return answer(status_of(known, States.read(session, [name])), 202)
@@ -83,5 +82,5 @@ def restart_task(name: str, task: TaskNumber, user: Caller, session: SessionDep)
     if not 0 <= task < len(status_of(known, States.read(session, [name]))["tasks"]):
         msg = f"Task {name}-{task} not found"
         raise ConnectError(404, msg)
-    connector_actions.restart(session, user, known)
+    connector_changes.restart(session, user, known)
     return Response(status_code=204)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 
 import floe
 from floe.api.airflow_health import airflow_health
-from floe.api.connect.answers import ConnectError, answer
+from floe.api.connect.http import ConnectError, answer
 
 CONNECT_VERSION = "4.3.1"
 """The version of Kafka Connect whose API this is."""

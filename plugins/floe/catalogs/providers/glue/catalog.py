@@ -13,7 +13,7 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import Identifier
 
 from floe.catalogs.exceptions import TableUnsuitable
-from floe.catalogs.providers.database_tables import DatabaseTables
+from floe.catalogs.providers.staged_commit import DatabaseTables
 from floe.config.catalogs.glue import GLUE
 from floe.http_answers import Deadline, TimedResponse
 

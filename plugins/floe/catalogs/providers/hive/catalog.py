@@ -11,8 +11,8 @@ from pyiceberg.typedef import Identifier
 from thrift.Thrift import TException
 
 from floe.catalogs.exceptions import TableUnsuitable
-from floe.catalogs.providers.database_tables import DatabaseTables
 from floe.catalogs.providers.hive.client import Metastore
+from floe.catalogs.providers.staged_commit import DatabaseTables
 from floe.config.catalogs.hive import HIVE, LOCK_MAX_WAIT, LOCK_MIN_WAIT, LOCK_TIMEOUT, MAX_COLUMN, addresses
 
 _DEFAULTS: Final = {LOCK_TIMEOUT: "180000", LOCK_MIN_WAIT: "50", LOCK_MAX_WAIT: "5000"}

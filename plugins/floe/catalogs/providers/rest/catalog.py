@@ -19,11 +19,11 @@ from floe.catalogs.providers.rest.login import (
     CatalogAuth,
     ClientLogin,
     Login,
+    SignatureAdapter,
     is_signed,
     manager_of,
     sendable,
 )
-from floe.catalogs.providers.rest.signature import SignatureAdapter
 from floe.catalogs.providers.rest.transport import AnswerRefused, CatalogSession, Limits
 from floe.catalogs.table_trust import check_catalog_answer, check_signer, check_table_answer, check_table_properties
 from floe.config.catalogs.rest import AUTH_TYPE

@@ -18,12 +18,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from floe.catalogs.metadata_files import read_metadata
 from floe.catalogs.providers.sql.errors import is_conflict, refusal_of
-from floe.catalogs.providers.staged_commit import (
-    StagedCommit,
-    committed_table,
-    merge_updated,
-    relevant_part,
-)
+from floe.catalogs.providers.staged_commit import StagedCommit, committed_table, merge_updated, relevant_part
 from floe.catalogs.table_trust import check_table_properties
 
 __all__ = ["CheckedSqlCatalog", "merge_updated", "relevant_part"]

@@ -16,8 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from floe_job.connect.arrow import arrow_type
-from floe_job.convert.avro.lockstep import Column, LockstepDecoder
-from floe_job.convert.avro.options import AvroOptions
+from floe_job.convert.avro.decoder import Column, LockstepDecoder
+from floe_job.convert.avro.schema import AvroOptions
 from floe_job.source.values import packed
 from tests.support.avro import Schemas, Values
 from tests.support.job.formats.avro_orders import registered

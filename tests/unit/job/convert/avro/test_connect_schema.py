@@ -11,10 +11,8 @@ import pytest
 
 from floe_job.connect import logical
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind, array, map_of
-from floe_job.convert.avro.options import AvroOptions
-from floe_job.convert.avro.schema.connect_schema import MAX_FIELDS, UNION, connect_schema
-from floe_job.convert.avro.schema.parser import MAX_TYPES, parse_schema
-from floe_job.convert.avro.schema.types import MAX_DEPTH
+from floe_job.convert.avro.connect_schema import MAX_FIELDS, UNION, connect_schema
+from floe_job.convert.avro.schema import MAX_DEPTH, MAX_TYPES, AvroOptions, parse_schema
 from floe_job.exceptions import UnusableSchema
 from tests.support.job.formats.avro_orders import registered
 

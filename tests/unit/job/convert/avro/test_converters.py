@@ -4,12 +4,12 @@ import pytest
 
 from floe.config.converters.base import ConverterSpec
 from floe.config.properties import Properties
-from floe.config.registry.settings import RegistrySettings
-from floe.registry.schema import RegisteredSchema
-from floe_job.convert.avro.converters import avro_converters
+from floe.config.schema_registry.settings import RegistrySettings
+from floe.schema_registry.schema import RegisteredSchema
+from floe_job.convert.avro.decoder import avro_converters
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.typed.schema_source import SchemaSource
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.avro import varint
 from tests.support.job.formats import avro_records
 from tests.support.job.formats.avro_orders import registered

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from floe.registry.exceptions import RegistryUnreachable
-from floe.registry.schema import RegisteredSchema, SchemaText
+from floe.schema_registry.exceptions import RegistryUnreachable
+from floe.schema_registry.schema import RegisteredSchema, SchemaText
 from floe_job.connect.arrow import arrow_type
 from floe_job.convert.avro.decoder import AvroDecoder
-from floe_job.convert.avro.options import AvroOptions
+from floe_job.convert.avro.schema import AvroOptions
 from floe_job.convert.typed.base import TypedBatch
 from floe_job.convert.typed.frames import Framing
 from tests.support.avro import varint

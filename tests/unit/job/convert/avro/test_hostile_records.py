@@ -11,7 +11,7 @@ import pytest
 from floe_job.convert.avro import datums
 from floe_job.convert.avro.blocks import MAX_EMPTY_ELEMENTS
 from floe_job.convert.avro.decoder import AvroDecoder
-from floe_job.convert.avro.options import AvroOptions
+from floe_job.convert.avro.schema import AvroOptions
 from floe_job.convert.typed.base import TypedBatch
 from floe_job.convert.typed.frames import Framing
 from tests.support.avro import varint

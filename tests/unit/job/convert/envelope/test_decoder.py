@@ -12,10 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from floe_job.connect.arrow import arrow_type
-from floe_job.convert.envelope.decoder import MAX_SWEEPS, EnvelopeDecoder
+from floe_job.convert.envelope.decoder import MAX_SWEEPS, EnvelopeDecoder, EnvelopeOptions, FixedSchemaDecoder
 from floe_job.convert.envelope.envelopes import MAX_TEXT, TextCache
-from floe_job.convert.envelope.fixed_schema import FixedSchemaDecoder
-from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.typed.base import TypedBatch
 from tests.support.job.formats.envelopes import DECIMAL, TIMESTAMP, Envelopes, envelope
 from tests.support.kafka.messages import values_of

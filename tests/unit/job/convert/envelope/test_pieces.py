@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from floe_job.convert.envelope.decoder import EnvelopeDecoder
-from floe_job.convert.envelope.options import EnvelopeOptions
-from floe_job.convert.envelope.pieces import decode_in_pieces
+from floe_job.convert.envelope.decoder import EnvelopeDecoder, EnvelopeOptions, decode_in_pieces
 from tests.support.job.formats.envelopes import envelope
 from tests.support.kafka.messages import values_of
 

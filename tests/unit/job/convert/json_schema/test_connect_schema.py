@@ -9,10 +9,8 @@ import pytest
 
 from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
-from floe_job.convert.json_schema.connect_schema import MAX_FIELDS, connect_schema
+from floe_job.convert.json_schema.connect_schema import ENUM, MAX_FIELDS, UNION, JsonSchemaOptions, connect_schema
 from floe_job.convert.json_schema.nodes import MAX_DEPTH
-from floe_job.convert.json_schema.options import JsonSchemaOptions
-from floe_job.convert.json_schema.parts import ENUM, UNION
 from floe_job.exceptions import UnusableSchema
 from tests.support.job.formats.json_schema_orders import DECIMAL, registered
 

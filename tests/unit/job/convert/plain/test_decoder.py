@@ -19,7 +19,7 @@ from floe.config.properties import Properties
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.makers import converters_of
 from floe_job.convert.plain.decoder import PlainDecoder
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.job.converters import NO_REGISTRY
 from tests.support.kafka.messages import values_of
 

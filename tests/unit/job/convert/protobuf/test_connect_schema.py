@@ -8,8 +8,8 @@ import pytest
 
 from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.convert.protobuf.descriptors import ProtobufOptions
 from floe_job.convert.protobuf.message_decoder import MessageDecoder
-from floe_job.convert.protobuf.options import ProtobufOptions
 from floe_job.convert.protobuf.schema_file import file_of
 from floe_job.exceptions import UnusableSchema
 from tests.support.job.formats import proto_orders

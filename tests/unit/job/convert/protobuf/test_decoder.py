@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2
 
-from floe.registry.schema import RegisteredSchema, SchemaText
-from floe_job.convert.protobuf import packages
+from floe.schema_registry.schema import RegisteredSchema, SchemaText
+from floe_job.convert.protobuf import descriptors
 from floe_job.convert.protobuf.decoder import ProtobufDecoder
+from floe_job.convert.protobuf.descriptors import ProtobufOptions
 from floe_job.convert.protobuf.message_frames import MessageReference
-from floe_job.convert.protobuf.options import ProtobufOptions
 from floe_job.convert.protobuf.schema_file import file_of
 from floe_job.convert.typed.base import TypedBatch
 from floe_job.convert.typed.frames import Framing
@@ -341,10 +341,10 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
             raise ImportError(problem)
         return real(name, package)
 
-    monkeypatch.setattr(packages.importlib, "import_module", import_module)
-    packages.optional_package.cache_clear()
+    monkeypatch.setattr(descriptors.importlib, "import_module", import_module)
+    descriptors.optional_package.cache_clear()
     yield missing
-    packages.optional_package.cache_clear()
+    descriptors.optional_package.cache_clear()
 
 
 def test_without_ptars_records_are_read_slowly(without: set[str], caplog: pytest.LogCaptureFixture) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from floe_job.convert.protobuf.descriptors import ProtobufOptions
 from floe_job.convert.protobuf.message_decoder import Column, MessageDecoder
-from floe_job.convert.protobuf.options import ProtobufOptions
 from floe_job.convert.protobuf.schema_file import file_of
 from floe_job.source.values import packed
 from tests.support.job.formats.random_messages import Messages, Schemas, complete, encoded, message_class, registered

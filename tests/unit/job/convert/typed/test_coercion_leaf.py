@@ -27,10 +27,10 @@ from pyiceberg.types import (
 
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind, map_of, struct
-from floe_job.convert.typed import part_rows
+from floe_job.convert.typed import table
 from floe_job.convert.typed.base import TypedBatch, TypedPart
 from floe_job.convert.typed.table import TypedTable
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 
 TEXT, LONG = ConnectSchema(Kind.STRING, optional=True), ConnectSchema(Kind.INT64, optional=True)
 DOUBLE, FLOAT = ConnectSchema(Kind.FLOAT64, optional=True), ConnectSchema(Kind.FLOAT32, optional=True)
@@ -84,7 +84,7 @@ def rows(source: ConnectSchema, target: IcebergType, values: Sequence[Any]) -> t
 def assert_same(source: ConnectSchema, target: IcebergType, values: Sequence[Any]) -> int:
     *found, columnar = rows(source, target, values)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(part_rows, "field_columnar", lambda *_: None)
+        patch.setattr(table, "field_columnar", lambda *_: None)
         *wanted, _ = rows(source, target, values)
     assert found == wanted
     return columnar

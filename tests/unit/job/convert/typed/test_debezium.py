@@ -35,10 +35,10 @@ from pyiceberg.types import (
 
 from floe_job.connect import debezium
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
-from floe_job.convert.typed import part_rows
+from floe_job.convert.typed import table as part_rows
+from floe_job.convert.typed.columns import uuids
 from floe_job.convert.typed.table import TypedTable
-from floe_job.convert.typed.uuids import uuids
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.job.given_values import GivenValues
 
 TIME = "io.debezium.time."

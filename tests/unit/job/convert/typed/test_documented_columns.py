@@ -39,7 +39,7 @@ from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
 from floe_job.convert.typed.base import TypedBatch, TypedPart
 from floe_job.convert.typed.table import TypedTable
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.repository import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "conversion.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from pyiceberg.types import IntegerType, NestedField, StringType
 
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.makers import converters_of
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.avro import varint
 from tests.support.job.formats.avro_orders import registered
 from tests.support.job.formats.avro_records import CONFLUENT

@@ -7,8 +7,8 @@ import weakref
 
 import pytest
 
-from floe.registry import exceptions as registry
-from floe.registry.schema import RegisteredSchema, SchemaText
+from floe.schema_registry import exceptions as registry
+from floe.schema_registry.schema import RegisteredSchema, SchemaText
 from floe_job.convert.typed import schema_source
 from floe_job.convert.typed.schema_source import Compiled, compiled_by_id
 from floe_job.exceptions import UnknownSchema, UnusableSchema

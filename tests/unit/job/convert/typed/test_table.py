@@ -36,12 +36,11 @@ from pyiceberg.types import (
 from floe_job.connect import logical
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
-from floe_job.convert.typed import part_rows
+from floe_job.convert.typed import table as part_rows
 from floe_job.convert.typed.base import TypedBatch, TypedPart
-from floe_job.convert.typed.converters import TypedConverters
-from floe_job.convert.typed.table import TypedTable
+from floe_job.convert.typed.table import TypedConverters, TypedTable
 from floe_job.exceptions import SchemaConflict
-from floe_job.schema.rules import ColumnRules
+from floe_job.schema.proposal import ColumnRules
 from tests.support.job.formats import avro_orders
 
 EVOLVE = ColumnRules(evolve=True)

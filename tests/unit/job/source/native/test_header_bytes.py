@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from floe_job.source.native.header_bytes import MAX_HEADERS, LastFound, find_last
+from floe_job.source.native.record_frames import MAX_HEADERS, LastFound, find_last
 from tests.support.avro import varint
 
 NAMES = [b"a", b"id", b"apicurio.value.globalId", b"n" * 70]

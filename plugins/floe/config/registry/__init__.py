@@ -1,1 +1,0 @@
-"""The options of converters that say how a schema registry is reached (standard library only)."""

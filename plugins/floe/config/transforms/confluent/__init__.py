@@ -1,1 +1,0 @@
-"""The settings of Confluent's transforms, by their documentation: no public repository serves the classes."""

@@ -1,1 +1,0 @@
-"""The settings of Debezium's transforms: a module for each."""

@@ -1,1 +1,0 @@
-"""The settings of the sink's own transforms, beside ``KafkaMetadataTransform``."""

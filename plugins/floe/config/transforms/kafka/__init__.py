@@ -1,1 +1,0 @@
-"""Kafka's own transforms: a module for each, or for several that are alike."""

@@ -1,1 +1,0 @@
-"""The properties file of a Kafka Connect worker: defaults of connectors (standard library only)."""

@@ -1,1 +1,0 @@
-"""Servers as the network shows them: their addresses, and what listens there."""

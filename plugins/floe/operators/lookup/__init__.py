@@ -1,1 +1,0 @@
-"""What a task looks up: values of references, and the settings of its clients."""

@@ -1,1 +1,0 @@
-"""Schemas from a schema registry, by their id: asked once, and kept."""

@@ -1,1 +1,0 @@
-"""The parts of a status record, each looked up by itself and bounded by itself."""

@@ -1,1 +1,0 @@
-"""Avro schemas: parsed, with their defaults, and what Connect makes of them."""

@@ -1,1 +1,0 @@
-"""Keys of records as text: of the whole key, or of one of its fields."""

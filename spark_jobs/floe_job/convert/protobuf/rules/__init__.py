@@ -1,1 +1,0 @@
-"""What messages mean to Kafka Connect: their schemas, and the conversions into the columns of those."""

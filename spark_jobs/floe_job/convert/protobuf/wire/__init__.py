@@ -1,1 +1,0 @@
-"""Messages as their bytes are: what is there, without names and meanings."""

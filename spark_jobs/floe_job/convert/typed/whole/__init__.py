@@ -1,1 +1,0 @@
-"""Whole values with schemas, for transforms."""
