@@ -51,8 +51,8 @@ def replay(connector: Connector, spark: Any, *, kafka: Mapping[str, str] | None 
     """
     from floe.commit.run_commit import Committer
     from floe.kafka.settings import KafkaSettings
+    from floe.planning.code_check import check_code
     from floe.planning.replay_plan import draft_replay, open_replay
-    from floe.slices.code_check import check_code
 
     connector = resolved(connector)
     if kafka is None:

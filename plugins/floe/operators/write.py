@@ -65,7 +65,7 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     def _write(self, context: Context) -> dict[str, Any]:
         from floe.commit.run_commit import Committer
-        from floe.slices.code_check import check_code
+        from floe.planning.code_check import check_code
 
         plan, connector, key, _ = pulled(context, self._connector)
         settings = kafka_settings(connector)

@@ -18,7 +18,7 @@ from floe.model.accounting import TableCounts
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.offsets import OffsetRange, PartitionLog, TopicPartition
 from floe.model.plan import Plan, Slice, limit_of
-from floe.slices.code_check import check_code
+from floe.planning.code_check import check_code
 from floe.tables.dead_letter_table import DeadLetterTable
 from floe.tables.lake import Lake
 from floe_job.contract.result import DeadLetterResult

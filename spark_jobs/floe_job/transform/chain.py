@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -15,7 +16,6 @@ from floe.config.converters.kinds import JSON
 from floe.config.sections.transforms import TransformSpec, source_columns, split_chain
 from floe_job.convert.column_limits import Part, in_parts
 from floe_job.source.record_batch import ParsedValues, Records
-from floe_job.transform.reads import Reads
 
 if TYPE_CHECKING:
     from floe.config.sections.routing import Routing
@@ -228,3 +228,14 @@ class Columns:
                 kept = [row for row in range(len(metadata)) if row not in gone]
                 metadata, places = metadata.take(kept), [places[row] for row in kept]
         return rows, sorted(refusals)
+
+
+# What a record transform has to see of values.
+
+
+class Reads(Enum):
+    """What a record transform has to see of values: nothing; columns where they are, else objects; objects always."""
+
+    NOTHING = "nothing"
+    COLUMNS = "columns"
+    OBJECTS = "objects"

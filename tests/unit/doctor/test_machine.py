@@ -12,9 +12,7 @@ import pytest
 
 from floe.airflow_provider import DISTRIBUTION
 from floe.config.connection_fields import ConnectionFields
-from floe.doctor import host as disks
-from floe.doctor import host as packages
-from floe.doctor import java
+from floe.doctor import host, java
 from floe.doctor.brokers import find_clocks
 from floe.doctor.check import Case, Clock
 from floe.doctor.host import find_packages, find_room
@@ -175,14 +173,14 @@ def test_packages_of_other_versions_are_named(
     def installed(name: str) -> str | None:
         return changes[name] if name in changes else metadata.version(name)
 
-    monkeypatch.setattr(packages, "_installed", installed)
+    monkeypatch.setattr(host, "_installed", installed)
     findings = found(find_packages, case_of())
     assert levels(findings) == expected
     assert all(any(name in one.text for one in findings) for name in changes if expected != ["ok"])
 
 
 def test_other_owner_of_the_import_name_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packages, "packages_distributions", lambda: {"floe": ["floe", DISTRIBUTION]})
+    monkeypatch.setattr(host, "packages_distributions", lambda: {"floe": ["floe", DISTRIBUTION]})
     one = found(find_packages, case_of())[0]
     assert one.is_problem and "'floe' installs a package floe too" in one.text
 
@@ -191,7 +189,7 @@ def test_packages_of_a_checkout_on_the_path_are_not_checked(monkeypatch: pytest.
     def missing(_: str) -> list[str]:
         raise metadata.PackageNotFoundError
 
-    monkeypatch.setattr(packages, "requires", missing)
+    monkeypatch.setattr(host, "requires", missing)
     assert levels(found(find_packages, case_of())) == ["not checked"]
 
 
@@ -226,9 +224,9 @@ def test_disk_that_is_nearly_full_is_found(tmp_path: Path, monkeypatch: pytest.M
     case = case_of(**{"iceberg.catalog.warehouse": f"file://{tmp_path}/new%20folder/warehouse"})
     case.environ = {"SPARK_LOCAL_DIRS": f"{tmp_path},/proc", "FLOE_CACHE_DIR": str(tmp_path)}
     for free, level in ((10 * 1024**3, "ok"), (1024**3, "warning"), (1024, "problem")):
-        monkeypatch.setattr(disks.shutil, "disk_usage", lambda _, free=free: usage(free, 0, free))
+        monkeypatch.setattr(host.shutil, "disk_usage", lambda _, free=free: usage(free, 0, free))
         findings = found(find_room, case)
         assert set(levels(findings)) == {level}
         assert "GiB are free in" in findings[0].text
-    monkeypatch.setattr(disks.shutil, "disk_usage", lambda _: usage(0, 0, 0))
+    monkeypatch.setattr(host.shutil, "disk_usage", lambda _: usage(0, 0, 0))
     assert found(find_room, case) == []  # such as /proc

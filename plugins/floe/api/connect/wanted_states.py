@@ -12,15 +12,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from airflow.models.asset import AssetAliasModel, TaskOutletAssetReference, alias_association_table
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
 from airflow.utils.state import DagRunState
-from sqlalchemy import Table, select, update
+from sqlalchemy import Table, delete, select, update
 from sqlalchemy.orm import Session
 
-from floe.api.connect import asset_rows, connector_store
+from floe.api.connect import connector_store
 from floe.api.connect.connector_store import Row
-from floe.config.names import REPLAY_SUFFIX
+from floe.config.names import ALIAS_PREFIX, REPLAY_SUFFIX
 from floe.config.stored.stored_connector import DELETED, PAUSED, RUNNING, STOPPED, WANTED
 
 LEAVING: Final = WANTED + DELETED
@@ -117,7 +118,7 @@ def _delete(session: Session, name: str, mark: Row, dags: _Dags) -> bool:
     if not connector_store.change_mark(session, name, mark, None):
         return False
     connector_store.remove(session, name)
-    asset_rows.forget(session, name, dags_of(name))
+    forget(session, name, dags_of(name))
     # Airflow itself takes two minutes to see that a DAG is gone
     session.execute(update(DagModel).where(DagModel.dag_id.in_(own)).values(is_stale=True))
     _set_paused(session, name, True)
@@ -139,3 +140,17 @@ def _change(session: Session, name: str, mark: Row, text: str) -> bool:
 def _set_paused(session: Session, dag_id: str, is_paused: bool) -> bool:
     session.execute(update(DagModel).where(DagModel.dag_id == dag_id).values(is_paused=is_paused))
     return True
+
+
+# What Airflow's database has of a connector's assets: which DAG writes them, and which of them its alias stands for.
+
+
+def forget(session: Session, name: str, dag_ids: Collection[str]) -> None:
+    """Remove what ties assets to a connector that is removed.
+
+    Airflow's scheduler then takes those that no other DAG names out of its list; their events stay. It does not see by
+    itself that a DAG is gone, and keeps what an alias stands for.
+    """
+    session.execute(delete(TaskOutletAssetReference).where(TaskOutletAssetReference.dag_id.in_(dag_ids)))
+    alias = select(AssetAliasModel.id).where(AssetAliasModel.name == ALIAS_PREFIX + name).scalar_subquery()
+    session.execute(delete(alias_association_table).where(alias_association_table.c.alias_id == alias))

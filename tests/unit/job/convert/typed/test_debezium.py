@@ -35,7 +35,7 @@ from pyiceberg.types import (
 
 from floe_job.connect import debezium
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
-from floe_job.convert.typed import table as part_rows
+from floe_job.convert.typed import table as typed_table
 from floe_job.convert.typed.columns import uuids
 from floe_job.convert.typed.table import TypedTable
 from floe_job.schema.proposal import ColumnRules
@@ -112,7 +112,7 @@ def number(unscaled: int, scale: int) -> dict[str, Any]:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Either way a value may take."""
     if request.param == "one by one":
-        monkeypatch.setattr(part_rows, "field_columnar", lambda *_: None)
+        monkeypatch.setattr(typed_table, "field_columnar", lambda *_: None)
     return str(request.param)
 
 
@@ -239,7 +239,7 @@ def test_ticks_are_those_of_the_exact_way(pair: tuple[ConnectSchema, IcebergType
     if source.kind is Kind.INT32:
         ticks = [max(-(2**31), min(2**31 - 1, tick)) for tick in ticks]
     found = rows(source, target, ticks)
-    with mock.patch.object(part_rows, "field_columnar", lambda *_: None):
+    with mock.patch.object(typed_table, "field_columnar", lambda *_: None):
         assert rows(source, target, ticks) == found
 
 
@@ -258,7 +258,7 @@ _ODD = st.sampled_from(
 )
 def test_texts_are_those_of_the_exact_way(pair: tuple[ConnectSchema, IcebergType], texts: list[str]) -> None:
     found = rows(*pair, texts)
-    with mock.patch.object(part_rows, "field_columnar", lambda *_: None):
+    with mock.patch.object(typed_table, "field_columnar", lambda *_: None):
         assert rows(*pair, texts) == found
 
 

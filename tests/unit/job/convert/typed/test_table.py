@@ -36,7 +36,7 @@ from pyiceberg.types import (
 from floe_job.connect import logical
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
-from floe_job.convert.typed import table as part_rows
+from floe_job.convert.typed import table as typed_table
 from floe_job.convert.typed.base import TypedBatch, TypedPart
 from floe_job.convert.typed.table import TypedConverters, TypedTable
 from floe_job.exceptions import SchemaConflict
@@ -337,7 +337,7 @@ def rows(source: ConnectSchema, target: IcebergType, values: Sequence[Any]) -> t
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Either way a value may take."""
     if request.param == "one by one":
-        monkeypatch.setattr(part_rows, "field_columnar", lambda *_: None)
+        monkeypatch.setattr(typed_table, "field_columnar", lambda *_: None)
 
 
 @pytest.mark.usefixtures("_way")

@@ -1,1 +1,0 @@
-"""A slice before it is read: what the catalog and Kafka contain for it."""
