@@ -18,7 +18,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.commit.table_commit import commit_table
 from floe.config import Connector, parse_connector
 from floe.control.announcement import Announcement, TableAnnouncement, TableFiles, next_offset
@@ -73,7 +73,7 @@ class GrowthLake:
 
     def create(self, name: str, props: Mapping[str, str] | None = None) -> None:
         """Create a table as floe does; ``props`` override floe's default properties."""
-        tables = Tables.of(self.connector(name, props=props))
+        tables = CatalogClient.of(self.connector(name, props=props))
         tables.create(name, SCHEMA)
         tables.catalog.close()
 
@@ -108,7 +108,7 @@ class GrowthLake:
 
     def commit(self, name: str) -> float:
         """Commit the next run to a table and return how long that took, in seconds."""
-        tables = Tables.of(self.connector(name))
+        tables = CatalogClient.of(self.connector(name))
         _, table_files, plan = self.write(tables.require(name))
         tables.catalog.close()
         lake = Lake.of(self.connector(name), plan.cluster_id)
@@ -123,7 +123,7 @@ class GrowthLake:
 
     def age(self, name: str, snapshots: int) -> None:
         """Give a table this many snapshots, by copying those of its history under other ids."""
-        tables = Tables.of(self.connector(name))
+        tables = CatalogClient.of(self.connector(name))
         table = tables.require(name)
         fields = json.loads(table.metadata.model_dump_json())
         fields["snapshots"], fields["snapshot-log"] = _extended(fields["snapshots"], snapshots)
@@ -139,7 +139,7 @@ class GrowthLake:
 
     def snapshots(self, name: str) -> int:
         """Return how many snapshots a table retains."""
-        tables = Tables.of(self.connector(name))
+        tables = CatalogClient.of(self.connector(name))
         found = len(tables.require(name).metadata.snapshots)
         tables.catalog.close()
         return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.formats.orders import FIELDS, Fields
-from floe.config.schema_registry.settings import Address, RegistrySettings
+from floe.config.schema_registry.settings import RegistryAddress, RegistrySettings
 from floe.schema_registry.client import SchemaRegistry
 from floe.schema_registry.schema import SchemaText
 from floe_job.convert.typed.base import TypedDecoder
@@ -49,7 +49,7 @@ class Format:
 
 def schemas_of(registry: Registry) -> SchemaSource:
     """Return floe's client of a registry."""
-    return SchemaRegistry(RegistrySettings("confluent", (Address(f"{registry}{CONFLUENT_API}"),))).schema
+    return SchemaRegistry(RegistrySettings("confluent", (RegistryAddress(f"{registry}{CONFLUENT_API}"),))).schema
 
 
 def frame(schema_id: int) -> bytes:

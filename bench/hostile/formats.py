@@ -12,7 +12,7 @@ from bench.hostile.records import BYTES, HostileShape
 from floe.config.converters.base import API, ConverterSpec
 from floe.config.converters.kinds import AVRO, ENVELOPE, JSON_SCHEMA, PROTOBUF
 from floe.config.properties import Properties
-from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.exceptions import SchemaMissing
 from floe.schema_registry.schema import RegisteredSchema, SchemaText, SchemaType
 
 _REGISTRY: Final = Properties({API: "confluent", "schema.registry.url": "http://registry"})
@@ -89,7 +89,7 @@ def _avro(schema_id: int) -> str:
 
 def _unknown(schema_id: int) -> str:
     problem = f"the registry has no schema {schema_id}"
-    raise UnknownSchema(problem, schema_id)
+    raise SchemaMissing(problem, schema_id)
 
 
 def _proto(schema_id: int) -> str:

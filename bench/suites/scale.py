@@ -17,7 +17,7 @@ from unittest import mock
 from bench.lake import CLUSTER, TOPIC, GrowthLake, announced, plan_of
 from bench.measurement import Measurement
 from bench.size import Size
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.commit.slice_commit import SliceCommitter
 from floe.config import Connector
 from floe.kafka.admin import Readable
@@ -151,7 +151,7 @@ def tables(folder: Path, few: int, many: int, turns: int) -> dict[str, Any]:
 def _commit_slice(lake: GrowthLake, names: Sequence[str]) -> float:
     """Commit the next run to all tables and return the seconds that took."""
     connector: Connector = lake.connector(*names)
-    writing = Tables.of(connector)
+    writing = CatalogClient.of(connector)
     all_table_files = [lake.write(writing.require(name))[1] for name in names]
     writing.catalog.close()
     plan = plan_of(lake.runs[names[0]], *names)

@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.update.schema import UpdateSchema
 from pyiceberg.types import StringType
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.errors import Answer
 from floe.catalogs.exceptions import CatalogUnreachable, TableMissing
 from floe.catalogs.providers.base import CatalogProvider
@@ -174,7 +174,7 @@ def test_tables_are_listed_page_by_page(lake: RestLake | NessieLake) -> None:
     lake.create()
     names = [f"rpc.t{number}" for number in range(24)]
     lake.fill(names)
-    client = Tables.of(lake.connector(**{"iceberg.catalog.rest-page-size": "10"}))
+    client = CatalogClient.of(lake.connector(**{"iceberg.catalog.rest-page-size": "10"}))
     assert sorted(client.names("rpc")) == sorted([*names, TABLE])
     assert client.listed(names) == set(names)
     client.catalog.close()
@@ -345,7 +345,7 @@ def test_commit_to_a_branch_leaves_main_alone(lake: CatalogLake, provider: Catal
 
 
 def test_every_table_is_loaded_by_one_client(lake: CatalogLake) -> None:
-    client: Tables = lake.tables()
+    client: CatalogClient = lake.tables()
     for i in range(5):
         client.create(f"rpc.t{i}", SCHEMA)
     with ThreadPoolExecutor(5) as threads:

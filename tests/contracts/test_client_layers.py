@@ -19,7 +19,7 @@ from floe.config.worker_file import WorkerFile
 from floe.kafka.exceptions import KafkaMisconfigured
 from floe.kafka.settings import FIRST_BACKOFF, QUIET, KafkaSettings, Shared
 from floe.tls.store_file import StoreFile
-from floe.tls.stores import Identity
+from floe.tls.stores import TlsIdentity
 from tests.support.connectors import MINIMAL
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
@@ -316,9 +316,9 @@ def test_what_is_missing_or_unusable_is_named(row: Row, message: str) -> None:
 def test_store_has_the_password_of_another_place(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[StoreFile] = []
 
-    def read(one: StoreFile, *_: str) -> Identity | str:
+    def read(one: StoreFile, *_: str) -> TlsIdentity | str:
         seen.append(one)
-        return Identity("c", "k") if "key" in one.option else "c"
+        return TlsIdentity("c", "k") if "key" in one.option else "c"
 
     monkeypatch.setattr("floe.kafka.settings.trusted_certificates", read)
     monkeypatch.setattr("floe.kafka.settings.identity", read)

@@ -9,15 +9,15 @@ import pytest
 
 from floe.config.schema_registry.apicurio import read_apicurio
 from floe.config.schema_registry.confluent import read_confluent
-from floe.config.schema_registry.settings import Address, IdKind, RegistrySettings
+from floe.config.schema_registry.settings import IdKind, RegistryAddress, RegistrySettings
 from floe.schema_registry.apis import APIS, Get, RegistryApi
 from floe.schema_registry.client import SchemaRegistry
-from floe.schema_registry.exceptions import NotARegistry, UnknownSchema
-from floe.schema_registry.schema import Reference, SchemaText
+from floe.schema_registry.exceptions import NotARegistry, SchemaMissing
+from floe.schema_registry.schema import SchemaReference, SchemaText
 from tests.support.registry.double import PAGE, Reply, as_json, schema, serving
 from tests.support.registry.settings import found_in
 
-NAMED = Reference("x.B", "b", "3")
+NAMED = SchemaReference("x.B", "b", "3")
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ def test_api_reads_a_schema_and_what_it_refers_to(case: Case) -> None:
 def test_api_says_what_is_unknown(case: Case) -> None:
     with serving(case.unknown) as double:
         registry = SchemaRegistry(case.settings(double.url))
-        with pytest.raises(UnknownSchema):
+        with pytest.raises(SchemaMissing):
             registry.schema(1)
-        with pytest.raises(UnknownSchema):
+        with pytest.raises(SchemaMissing):
             registry.version(NAMED)
 
 
@@ -114,14 +114,14 @@ class EchoApi(RegistryApi):
         answer, _ = get(f"/echo/{kind}/{schema_id}")
         return SchemaText(None, answer.body.decode()) if answer.status == 200 else None
 
-    def by_reference(self, get: Get, reference: Reference) -> SchemaText | None:
+    def by_reference(self, get: Get, reference: SchemaReference) -> SchemaText | None:
         return None
 
 
 def test_new_api_needs_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(APIS, "echo", lambda _: EchoApi())
     with serving(lambda request: Reply(200, request.path.encode())) as double:
-        settings = RegistrySettings("echo", (Address(double.url),))
+        settings = RegistrySettings("echo", (RegistryAddress(double.url),))
         assert SchemaRegistry(settings).schema(7).schema.text == "/echo/id/7"
-        with pytest.raises(UnknownSchema):
+        with pytest.raises(SchemaMissing):
             SchemaRegistry(settings).schema(10)

@@ -28,7 +28,7 @@ from floe.model.offsets import Intervals, OffsetRange, ranges_to_json
 from floe.model.plan import Plan, SliceKind
 from floe.model.slice_scope import SliceScope
 from floe.modes.append import AppendAgain
-from floe.modes.dead_letters import DeadLetterTable
+from floe.modes.dead_letters import DeadLetterMode
 from floe.modes.write_mode import WriteMode
 from floe.modes.write_modes import MODES, mode_of
 from floe.parquet.table_writer import TableWriter
@@ -278,7 +278,7 @@ def json_of(ranges: Iterable[OffsetRange]) -> str:
 
 def test_dead_letters_beside_a_mode_are_known_by_their_slice(stage: Stage) -> None:
     work = stage.work()
-    mode = DeadLetterTable(own_mode_of(work))
+    mode = DeadLetterMode(own_mode_of(work))
     ledger = Ledger(CLUSTER)
     new_ranges = tuple((r, ledger.new_offsets(r, ROUTE)) for r in work.slice.ranges)
     dead_letters = replace(work, files=replace(work.files, new_ranges=new_ranges))
@@ -307,7 +307,7 @@ def test_own_mode_goes_through_the_commit_of_a_slice(
     work = Stage(lake, CASES["even"]).work()
     plan = Plan.from_json(work.plan.to_json())
     assert plan == work.plan
-    monkeypatch.setattr(tables_lake, "Tables", SimpleNamespace(of=lambda _: lake.tables()))
+    monkeypatch.setattr(tables_lake, "CatalogClient", SimpleNamespace(of=lambda _: lake.tables()))
     for already in (False, True):
         outcome: SliceOutcome = SliceCommitter(plan, lake.connector()).commit(plan.slices[0], work.announcement)
         assert ([one.already for one in outcome.committed], outcome.is_done, outcome.errors) == ([already], True, ())

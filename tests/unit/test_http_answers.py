@@ -13,11 +13,11 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.catalogs.providers.rest.transport import TimedAdapter
 from floe.config import parse_connector
-from floe.config.schema_registry.settings import Limits
+from floe.config.schema_registry.settings import RegistryLimits
 from floe.http_answers import Deadline, TimedResponse, seconds_of
 from floe.schema_registry.transport import Transport
 from tests.support.connectors import MINIMAL
@@ -32,7 +32,7 @@ BRIEF = {"connect_timeout": 0.1, "read_timeout": 0.3}
 """Of a client of AWS, in seconds."""
 
 
-def tables(**keys: Any) -> Tables:
+def tables(**keys: Any) -> CatalogClient:
     limits = {
         "rest.client.connection-timeout-ms": "100",
         "rest.client.socket-timeout-ms": "300",
@@ -40,12 +40,12 @@ def tables(**keys: Any) -> Tables:
     }
     given = {"type": "rest", **limits, **keys}
     named = {f"iceberg.catalog.{key}": value for key, value in given.items()}
-    return Tables.of(parse_connector({**MINIMAL, "iceberg.catalog": "lake", **named}))
+    return CatalogClient.of(parse_connector({**MINIMAL, "iceberg.catalog": "lake", **named}))
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_registrys_answer_without_an_end_is_given_up_in_time(part: str) -> None:
-    transport = Transport(Limits(connect_timeout=LIMIT / 4, read_timeout=LIMIT * 3 / 4))
+    transport = Transport(RegistryLimits(connect_timeout=LIMIT / 4, read_timeout=LIMIT * 3 / 4))
     with dripping(part) as address:
         begun = monotonic()
         with pytest.raises(TimeoutError):
@@ -90,11 +90,11 @@ def test_endless_answer_of_glue_is_given_up(monkeypatch: pytest.MonkeyPatch) -> 
         glue(server.url).load("db.t")
 
 
-def glue(address: str) -> Tables:
+def glue(address: str) -> CatalogClient:
     keys = {"glue.region": "eu-west-1", "glue.access-key-id": "a", "glue.secret-access-key": "a-secret-of-glue"}
     given = {"type": "glue", "warehouse": "s3://b/w", "glue.endpoint": address, "glue.max-retries": "1", **keys}
     named = {f"iceberg.catalog.{key}": value for key, value in given.items()}
-    return Tables.of(parse_connector({**MINIMAL, **named}))
+    return CatalogClient.of(parse_connector({**MINIMAL, **named}))
 
 
 def test_proxy_without_an_end_is_given_up_in_time() -> None:

@@ -4,6 +4,8 @@ Catalog properties are passed to PyIceberg unchanged. Properties that are not se
 configuration (``PYICEBERG_CATALOG__<NAME>__…`` and ``.pyiceberg.yaml``). So files need no addresses and secrets.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 from collections.abc import Collection, Iterator, Mapping
@@ -44,14 +46,14 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Tables:
+class CatalogClient:
     """The tables of one connector in their catalog."""
 
     catalog: Catalog
     connector: Connector
 
     @classmethod
-    def of(cls, connector: Connector) -> "Tables":
+    def of(cls, connector: Connector) -> CatalogClient:
         """Open the catalog of a connector. Raises CatalogMisconfigured or CatalogUnreachable."""
         _learn_secrets(connector)
         errors = _errors_of(connector.catalog)

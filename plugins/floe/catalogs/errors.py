@@ -22,10 +22,10 @@ from pyiceberg.exceptions import (
 from floe.catalogs.exceptions import (
     CatalogError,
     CatalogFailed,
+    CatalogLoginRefused,
     CatalogMisconfigured,
     CatalogUnreachable,
     CommitAltered,
-    LoginRefused,
     TableRefused,
     TableUnsuitable,
 )
@@ -245,7 +245,7 @@ class CatalogErrors:
                 if committing:
                     return TableRefused(msg, code="FLOE-411" if _is_of_permission(error) else "FLOE-412")
                 if isinstance(error, _OF_LOGIN) or any(one in _words(error) for one in _AWS_LOGIN):
-                    return LoginRefused(msg)
+                    return CatalogLoginRefused(msg)
                 return TableUnsuitable(msg) if of_table and not _is_of_permission(error) else CatalogMisconfigured(msg)
             case Answer.UNKNOWN if committing:
                 # the table shows whether the commit was made

@@ -1,5 +1,7 @@
 """Errors of catalogs and tables."""
 
+from __future__ import annotations
+
 from floe.exceptions import FloeError, Retryable, Terminal
 
 
@@ -25,7 +27,7 @@ class CatalogMisconfigured(CatalogError, Terminal):
     code = "FLOE-402"
 
 
-class LoginRefused(CatalogMisconfigured):
+class CatalogLoginRefused(CatalogMisconfigured):
     """The catalog does not accept the account: no table can be used."""
 
 

@@ -18,7 +18,7 @@ from floe.config.secrets.mask import hide, learn, learn_environment
 if TYPE_CHECKING:
     from floe.config.connection_fields import ConnectionFields
     from floe.query.catalog import SparkCatalog
-    from floe.query.statements import Rows
+    from floe.query.statements import QueryRows
 
 _MAX_NAMED = 20
 _EXAMPLE = "namespace.table"
@@ -94,7 +94,7 @@ def _catalog_of(connector: Connector) -> tuple[SparkCatalog, ConnectionFields | 
     return SparkCatalog.of(spec, known), found.spark
 
 
-def _print_json(found: Rows) -> None:
+def _print_json(found: QueryRows) -> None:
     from floe.query.statements import as_json
 
     print_json({"rows": as_json(found.columns, found.rows), "is_all": found.is_all})

@@ -100,7 +100,7 @@ _MAX_KEYS = 50
 _PROVIDERS = "config.providers"
 
 
-class Row(NamedTuple):
+class KeyRow(NamedTuple):
     """One key: its value with secrets hidden, where it is from, and the class that says which runs may set it."""
 
     key: str
@@ -119,7 +119,7 @@ def report(file: ConnectorFile) -> str:
     lines = [f"OK {readable(str(file.path))}: connector {connector.name}, {counted(len(warnings), 'warning')}"]
     lines += [f"  WARNING {readable(warning)}" for warning in warnings]
     lines += [f"  NOTE {readable(note)}" for note in connector.notes]
-    rows = [Row("key", "value", "from", "class"), *rows_of(connector, file.given)]
+    rows = [KeyRow("key", "value", "from", "class"), *rows_of(connector, file.given)]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
@@ -172,7 +172,7 @@ def warnings_of(connector: Connector) -> tuple[str, ...]:
     return (*connector.warnings, *(short_secret(key) for key in sorted(short)))
 
 
-def rows_of(connector: Connector, given: Collection[str]) -> Iterator[Row]:
+def rows_of(connector: Connector, given: Collection[str]) -> Iterator[KeyRow]:
     """Yield the keys of a connector: ``given`` in its file, taken from the worker file, then those whose default holds."""
     for key, value in connector.properties.items():
         yield _row(key, value, "file" if key in given else "default" if key == "name" else "worker")
@@ -199,8 +199,8 @@ def readable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
-def _row(key: str, value: str, source: str) -> Row:
-    return Row(_cut(key, _MAX_KEY), _cut(shown(key, value), _MAX_VALUE) or "(empty)", source, class_of(key).value)
+def _row(key: str, value: str, source: str) -> KeyRow:
+    return KeyRow(_cut(key, _MAX_KEY), _cut(shown(key, value), _MAX_VALUE) or "(empty)", source, class_of(key).value)
 
 
 def _cut(text: str, limit: int) -> str:

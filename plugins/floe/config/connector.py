@@ -18,7 +18,7 @@ from floe.config.sections.kafka_client import ClientKeys
 from floe.config.sections.reading import ReadRules
 from floe.config.sections.routing import Routing, may_name
 from floe.config.sections.schema_rules import SchemaRules
-from floe.config.sections.tables import Tables, TableSettings
+from floe.config.sections.tables import TableRules, TableSettings
 from floe.config.sections.transforms import TransformSpec, python_classes, renames_topics, routing_steps
 from floe.config.transforms.python_class import Code, PythonClass, PythonSource
 
@@ -43,7 +43,7 @@ class Connector:
     name: str
     topics: tuple[str, ...]
     topics_regex: str | None
-    settings: Tables
+    settings: TableRules
     routing: Routing
     creation: TableCreation
     schema: SchemaRules

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from floe.config.exceptions import ConfigError, MalformedFile
 from floe.config.expressions.java_regex import is_plain
-from floe.config.keys.key import Kind
+from floe.config.keys.key import KeyType
 from floe.config.keys.lookup import KEYS
 from floe.config.keys.reader import Settings
 from floe.config.names import connector_name_problem
@@ -176,7 +176,7 @@ MAX_EXPRESSION_CHARACTERS = 10_000
 
 MAX_TRANSFORMS = 100
 
-_LISTS = frozenset(entry.name for entry in KEYS if entry.kind is Kind.LIST)
+_LISTS = frozenset(entry.name for entry in KEYS if entry.kind is KeyType.LIST)
 _WITH_GRAMMAR = frozenset(entry.name for entry in KEYS if entry.name.endswith(("regex", "partition-by", "sort-by")))
 
 

@@ -201,7 +201,7 @@ ModeOf = Callable[[SliceScope, str], AnnouncedMode]
 
 
 @dataclass(frozen=True)
-class Part:
+class AnnouncementPart:
     """One ``DataWritten`` of an announcement, with its headers."""
 
     payload: DataWritten
@@ -209,7 +209,11 @@ class Part:
 
 
 def assemble(
-    scope: SliceScope, mode_of: ModeOf, parts: Sequence[Part], complete: DataComplete, message: ControlMessage
+    scope: SliceScope,
+    mode_of: ModeOf,
+    parts: Sequence[AnnouncementPart],
+    complete: DataComplete,
+    message: ControlMessage,
 ) -> Announcement:
     """Put an announcement together from its parts and its last message.
 
@@ -220,7 +224,7 @@ def assemble(
     by_partition = {r.tp: r for r in slice_.ranges}
     tables = h.json_header(message.headers, h.TABLES)
     _check_tables(plan, slice_, tables)
-    parts_of: dict[str, list[Part]] = {}
+    parts_of: dict[str, list[AnnouncementPart]] = {}
     for part in parts:
         parts_of.setdefault(_table_name(part.payload.table_reference), []).append(part)
     announced = {
@@ -294,7 +298,7 @@ def _table_name(reference: TableReference) -> str:
 
 
 def _table(
-    scope: SliceScope, mode: AnnouncedMode, name: str, given: Mapping[str, Any], own_parts: Sequence[Part]
+    scope: SliceScope, mode: AnnouncedMode, name: str, given: Mapping[str, Any], own_parts: Sequence[AnnouncementPart]
 ) -> TableAnnouncement:
     """Put a table's announcement together from its row of the last message, and its parts."""
     counts = TableCounts.from_json({key: count for key, count in given.items() if key not in ("files", "refused")})
@@ -312,7 +316,11 @@ def _table(
 
 
 def _table_files(
-    name: str, count: int, counts: TableCounts, own_parts: Sequence[Part], by_partition: Mapping[Any, OffsetRange]
+    name: str,
+    count: int,
+    counts: TableCounts,
+    own_parts: Sequence[AnnouncementPart],
+    by_partition: Mapping[Any, OffsetRange],
 ) -> TableFiles:
     if not own_parts:
         msg = f"it lists table {name!r} but has no part of it"

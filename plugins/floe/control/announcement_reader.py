@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
 from floe.control import headers as h
-from floe.control.announcement import Announcement, ModeOf, Part, assemble
+from floe.control.announcement import Announcement, AnnouncementPart, ModeOf, assemble
 from floe.control.signature import Signature
 from floe.control.topic_reader import ControlMessage
 from floe.control.wire.codec import decode
@@ -76,7 +76,7 @@ class _SliceReader:
         self._scope = scope
         self._mode_of = mode_of
         self._key = key
-        self._unsigned_parts: list[Part] = []
+        self._unsigned_parts: list[AnnouncementPart] = []
         self._signed: dict[tuple[int, str], dict[int, _Record]] = {}
         self._has_warned = False
         self._warned = 0
@@ -120,7 +120,7 @@ class _SliceReader:
         if event.group_id != self._scope.plan.group_id:
             return None
         if isinstance(event.payload, DataWritten):
-            self._unsigned_parts.append(Part(event.payload, message.headers))
+            self._unsigned_parts.append(AnnouncementPart(event.payload, message.headers))
         elif isinstance(event.payload, DataComplete):
             parts, self._unsigned_parts = self._unsigned_parts, []
             return assemble(self._scope, self._mode_of, parts, event.payload, message)
@@ -142,7 +142,7 @@ class _SliceReader:
             self._signed.setdefault(attempt, {}).setdefault(signature.place, _Record(message, signature.mac))
             return None
         self._signed.pop(attempt, None)
-        read = [Part(_payload(one.message, DataWritten), one.message.headers) for one in parts]
+        read = [AnnouncementPart(_payload(one.message, DataWritten), one.message.headers) for one in parts]
         return assemble(self._scope, self._mode_of, read, _payload(message, DataComplete), message)
 
 

@@ -43,7 +43,7 @@ class Fault(NamedTuple):
     remedy: str
 
 
-class Answer(NamedTuple):
+class BrokerAnswer(NamedTuple):
     """What was found out about a server."""
 
     fault: Fault | None
@@ -60,23 +60,25 @@ def sides(case: Case) -> list[Side]:
     ]
 
 
-def fault_at(conf: Mapping[str, Any], origin: str, host: str, port: int) -> Answer:
+def fault_at(conf: Mapping[str, Any], origin: str, host: str, port: int) -> BrokerAnswer:
     """Connect as a client with these settings does, up to the login; return what is wrong. ``origin``: of the settings."""
     if (why := unreachable(host, port)) is not None:
-        return Answer(Fault(f"cannot be reached: {why}", _correct("bootstrap.servers", origin)))
+        return BrokerAnswer(Fault(f"cannot be reached: {why}", _correct("bootstrap.servers", origin)))
     protocol = str(conf.get("security.protocol") or "plaintext").strip().upper()
     tls = protocol.endswith("SSL")
     found = listener_at(host, port, tls=tls)
     if found.spoken is not (Spoken.TLS if tls else Spoken.KAFKA):
         text = f"{found.spoken.value}, and security.protocol is {protocol}"
-        return Answer(Fault(text, _correct("security.protocol, or the port in bootstrap.servers,", origin)))
+        return BrokerAnswer(Fault(text, _correct("security.protocol, or the port in bootstrap.servers,", origin)))
     if found.certificate is None or str(conf.get(_VERIFICATION, "true")).strip().lower() == "false":
-        return Answer(None)
+        return BrokerAnswer(None)
     certificate = found.certificate
     if str(conf.get(_IDENTIFICATION, "https")).strip().lower() == "none":
         certificate = certificate._replace(names=())
     text = certificate.fault(host, datetime.now(UTC)) or ""
-    return Answer(Fault(text, "give the broker a valid one, for the host that clients connect to") if text else None)
+    return BrokerAnswer(
+        Fault(text, "give the broker a valid one, for the host that clients connect to") if text else None
+    )
 
 
 def _correct(what: str, origin: str) -> str:

@@ -13,7 +13,7 @@ from functools import cached_property
 from threading import Thread
 from typing import Literal, NamedTuple
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.config import Connector
 from floe.config.check import readable
 from floe.config.connection_fields import ConnectionFields
@@ -131,9 +131,9 @@ class Case:
         return self.source if self.kafka.control == self.kafka.source else Cluster.of_control(self.kafka)
 
     @cached_property
-    def tables(self) -> Tables:
+    def tables(self) -> CatalogClient:
         """The connector's catalog."""
-        return Tables.of(self.connector)
+        return CatalogClient.of(self.connector)
 
     @cached_property
     def topics(self) -> tuple[str, ...]:

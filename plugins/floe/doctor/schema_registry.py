@@ -15,7 +15,7 @@ from floe.config.converters.with_registry import has_registry, registry_of
 from floe.config.schema_registry.settings import RegistrySettings
 from floe.doctor.check import About, Case, Clock, Finding
 from floe.schema_registry.service import RegistryService, not_a_registry, parsed_json
-from floe.schema_registry.transport import Answer
+from floe.schema_registry.transport import HttpAnswer
 
 MAX_TOPICS = 20
 CONNECT_SECONDS, READ_SECONDS = 5.0, 10.0
@@ -63,7 +63,7 @@ def _subjects(case: Case, about: About, spec: ConverterSpec, service: RegistrySe
         )
 
 
-def _asked(case: Case, settings: RegistrySettings, service: RegistryService, path: str) -> tuple[Answer, str]:
+def _asked(case: Case, settings: RegistrySettings, service: RegistryService, path: str) -> tuple[HttpAnswer, str]:
     answer, url = service.get(path)
     here = datetime.now(UTC)
     try:
@@ -75,7 +75,7 @@ def _asked(case: Case, settings: RegistrySettings, service: RegistryService, pat
     return answer, url
 
 
-def _answered(about: About, answer: Answer, url: str) -> Finding:
+def _answered(about: About, answer: HttpAnswer, url: str) -> Finding:
     """Return that a registry answered. Raises NotARegistry for what no registry answers."""
     if answer.status == 200:
         parsed_json(answer, url)
@@ -83,7 +83,7 @@ def _answered(about: About, answer: Answer, url: str) -> Finding:
     return about.problem(f"{url} answered {answer.status}: no schema registry", "correct its address, the path too")
 
 
-def _is_missing(answer: Answer) -> bool:
+def _is_missing(answer: HttpAnswer) -> bool:
     """Whether it is Confluent's answer for a subject that is not there."""
     try:
         fields = json.loads(answer.body)

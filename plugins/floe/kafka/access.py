@@ -34,7 +34,7 @@ class NotPermitted(KafkaMisconfigured):
     code = "FLOE-450"
 
 
-class LoginRefused(KafkaMisconfigured):
+class KafkaLoginRefused(KafkaMisconfigured):
     """The brokers do not take the user, the password, the token or the mechanism."""
 
     code = "FLOE-451"
@@ -155,7 +155,7 @@ def _token(client: Client, cause: str) -> KafkaError:
 
 
 def _login(client: Client, cause: str) -> KafkaError:
-    return LoginRefused(
+    return KafkaLoginRefused(
         f"Kafka at {client.brokers} refuses the credentials of {client.login}: {cause}. Check user, password and "
         f"sasl.mechanism in {client.origin}. {NOTHING_LOST}"
     )

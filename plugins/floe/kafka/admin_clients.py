@@ -1,5 +1,7 @@
 """Admin clients, one for each set of settings in a task: each has threads, connections and a handshake of its own."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ from floe.kafka.exceptions import KafkaMisconfigured
 from floe.kafka.tokens import with_tokens
 
 
-class Opened(NamedTuple):
+class OpenedClient(NamedTuple):
     """A client with its log."""
 
     client: AdminClient
@@ -26,7 +28,7 @@ class _Shared:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.users = 0
-        self.clients: list[tuple[dict[str, Any], Opened]] = []
+        self.clients: list[tuple[dict[str, Any], OpenedClient]] = []
 
 
 _shared = _Shared()
@@ -46,7 +48,7 @@ def shared_clients() -> Iterator[None]:
                 _shared.clients.clear()
 
 
-def open_client(conf: Mapping[str, Any], origin: str) -> Opened:
+def open_client(conf: Mapping[str, Any], origin: str) -> OpenedClient:
     """Open a client, or return the one that is shared; it connects when it is first asked. Raises KafkaMisconfigured."""
     with _shared.lock:
         if not _shared.users:
@@ -59,12 +61,12 @@ def open_client(conf: Mapping[str, Any], origin: str) -> Opened:
         return made
 
 
-def _opened(conf: Mapping[str, Any], origin: str) -> Opened:
+def _opened(conf: Mapping[str, Any], origin: str) -> OpenedClient:
     client_log = ClientLog()
     try:
         # a request for a topic's metadata does not create it
         own = {"logger": client_log, "allow.auto.create.topics": False}
-        return Opened(AdminClient(with_tokens(conf) | own), client_log)
+        return OpenedClient(AdminClient(with_tokens(conf) | own), client_log)
     except ck.KafkaException as error:
         msg = f"{origin} is not usable: {error.args[0].str()}"
         raise KafkaMisconfigured(msg) from error

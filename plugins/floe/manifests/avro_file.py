@@ -32,7 +32,7 @@ _GARBLED: Final = (
 """What fastavro and its codecs raise for bytes that are no such file."""
 
 
-class Records(NamedTuple):
+class AvroRecords(NamedTuple):
     """What is in a file: the schema that it was written with, and a dict for each record, by the schema's names."""
 
     schema: Mapping[str, Any]
@@ -60,14 +60,14 @@ def write_records(
     return len(data)
 
 
-def read_records(files: FileIO, path: str) -> Records:
+def read_records(files: FileIO, path: str) -> AvroRecords:
     """Read a file of records whole. Raises ValueError if it is no such file, and what the store raises."""
     with files.new_input(path).open() as stream:
         data = stream.read()
     try:
         reader = fastavro.reader(io.BytesIO(data))
         schema = json.loads(reader.metadata["avro.schema"])
-        return Records(schema, list(reader))
+        return AvroRecords(schema, list(reader))
     except _GARBLED as error:
         msg = f"{path} is not an Avro file that can be read: {type(error).__name__}: {error}"
         raise ValueError(msg) from error

@@ -55,7 +55,7 @@ class Recover(Append):
 # The dead-letter table: it gets the dead letters of a slice, however the other tables get their rows.
 
 
-class DeadLetterTable(Append):
+class DeadLetterMode(Append):
     """Appends dead letters. ``of_rows``: the mode that the slice's rows are written in.
 
     Dead letters belong to single tables: those of a table that catches up are new at offsets that the dead-letter table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from floe.model.plan import SliceKind
 from floe.model.slice_scope import SliceScope
 from floe.modes.append import Append, AppendAgain
-from floe.modes.dead_letters import DeadLetterTable, Recover
+from floe.modes.dead_letters import DeadLetterMode, Recover
 from floe.modes.replace import Replace
 from floe.modes.write_mode import WriteMode
 
@@ -22,4 +22,4 @@ MODES: dict[SliceKind, WriteMode] = {
 def mode_of(scope: SliceScope, table: str) -> WriteMode:
     """Return how a table gets its rows of a slice; the dead-letter table gets dead letters, however others get their rows."""
     mode = MODES[scope.kind]
-    return DeadLetterTable(mode) if scope.is_dead_letter_table(table) else mode
+    return DeadLetterMode(mode) if scope.is_dead_letter_table(table) else mode

@@ -239,7 +239,7 @@ _FINAL = "Correct what is named above. Then clear this task, or trigger the DAG 
 _OF_PARAMS = "Trigger the DAG again with other parameters: this run keeps its own, so clearing it does not help."
 
 
-class Brief(NamedTuple):
+class ErrorParts(NamedTuple):
     """The three parts of an error, each on one line of any length."""
 
     what: str
@@ -247,7 +247,7 @@ class Brief(NamedTuple):
     next_step: str
 
     @classmethod
-    def of(cls, message: str, *, is_final: bool = False, is_of_params: bool = False) -> Brief:
+    def of(cls, message: str, *, is_final: bool = False, is_of_params: bool = False) -> ErrorParts:
         """Take a message apart: ``what: the value. What state it left. What to do next.``
 
         ``is_final``: the same try would fail again, which counts where the message does not say what to do; ``is_of_params``:
@@ -271,13 +271,13 @@ class Brief(NamedTuple):
 
 
 def short_lines(message: str, *, is_final: bool = False, is_of_params: bool = False) -> tuple[str, ...]:
-    """Return the lines of a message: of a :class:`Brief`, with the items of a list in the place of the value."""
+    """Return the lines of a message: of a :class:`ErrorParts`, with the items of a list in the place of the value."""
     head, *items = _ITEM.split(message)
     if not items:
-        what, value, next_step = Brief.of(message, is_final=is_final, is_of_params=is_of_params).lines()
+        what, value, next_step = ErrorParts.of(message, is_final=is_final, is_of_params=is_of_params).lines()
         return (*what, *value, *next_step)
     items[-1], _, rest = items[-1].partition("\n\n")
-    brief = Brief.of(f"{head.strip(' :')}. {rest}", is_final=is_final, is_of_params=is_of_params)
+    brief = ErrorParts.of(f"{head.strip(' :')}. {rest}", is_final=is_final, is_of_params=is_of_params)
     what, _, next_step = brief.lines()
     listed = [line for item in items[:MAX_ITEMS] for line in _wrapped(f"* {readable(item)}", 1)]
     more = [f"… and {len(items) - MAX_ITEMS} more, above"] if len(items) > MAX_ITEMS else []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from floe.kafka.settings import KafkaSettings
     from floe.model.plan import Plan
     from floe.status.connector_status import ConnectorStatus
-    from floe.status.summary import Line
+    from floe.status.summary import LogLine
 
 
 log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ def with_topics(connector: Connector, settings: KafkaSettings) -> Connector:
 T = TypeVar("T")
 
 
-def say(lines: Iterable[Line]) -> None:
+def say(lines: Iterable[LogLine]) -> None:
     """Log lines, each at its level."""
     for line in lines:
         log.log(line.level, "%s", line.text)
@@ -103,7 +103,7 @@ def look_up(connector: Connector, settings: KafkaSettings) -> ConnectorStatus | 
 
 def reasons_of(connector: Connector, plan: Plan, report: CommitReport) -> Mapping[str, int]:
     """Count a run's dead letters by reason; none, with a warning, where they cannot be read."""
-    from floe.catalogs.client import Tables
+    from floe.catalogs.client import CatalogClient
     from floe.status.dead_letters import reasons_of as found
 
     is_needed = any(one.reasons for one in report.announcements) or any(
@@ -111,7 +111,10 @@ def reasons_of(connector: Connector, plan: Plan, report: CommitReport) -> Mappin
     )
     if not is_needed:
         return {}
-    return tried("The reasons of dead letters", lambda: found(Tables.of(connector), plan, report.announcements)) or {}
+    return (
+        tried("The reasons of dead letters", lambda: found(CatalogClient.of(connector), plan, report.announcements))
+        or {}
+    )
 
 
 def tried(what: str, look: Callable[[], T], how: str = "looked up") -> T | None:

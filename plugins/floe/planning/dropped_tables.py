@@ -1,5 +1,7 @@
 """Tables that the connector filled and that are gone, or are other ones by now: nothing is read before that is decided."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +24,7 @@ MAX_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class LostTable:
     """A table that the connector filled; ``now``: the UUID of the one that has its name today, None without one."""
 
     name: str
@@ -87,17 +89,17 @@ def _has_no_ledger(table: LoadedTable | FloeError | None) -> bool:
     return table is None or (isinstance(table, LoadedTable) and not table.names_group)
 
 
-def _lost(found: Mapping[str, LoadedTable | FloeError | None], filled: Mapping[str, UUID]) -> list[Loss]:
+def _lost(found: Mapping[str, LoadedTable | FloeError | None], filled: Mapping[str, UUID]) -> list[LostTable]:
     lost = []
     for name, was in sorted(filled.items()):
         table = found[name]
         now = table.table.metadata.table_uuid if isinstance(table, LoadedTable) else None
         if _has_no_ledger(table) and now != was:
-            lost.append(Loss(name, was, now))
+            lost.append(LostTable(name, was, now))
     return lost
 
 
-def _refusal(lost: Sequence[Loss]) -> str:
+def _refusal(lost: Sequence[LostTable]) -> str:
     described = "; ".join(map(str, lost[:MAX_NAMED]))
     more = f"; and {len(lost) - MAX_NAMED} more" if len(lost) > MAX_NAMED else ""
     names = {loss.name: DroppedTable.REFILL.value for loss in lost}

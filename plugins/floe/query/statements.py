@@ -24,7 +24,7 @@ _BANNER: Final = """`spark` is a session on catalog {catalog!r}, for example:
 Ctrl-D ends it."""
 
 
-class Rows(NamedTuple):
+class QueryRows(NamedTuple):
     """The first rows of a statement; ``is_all``: there are no more."""
 
     columns: Sequence[str]
@@ -32,7 +32,9 @@ class Rows(NamedTuple):
     is_all: bool
 
 
-def run(spark: SparkSession, sql: str, catalog: str, table: str, show: Callable[[Rows], None] | None = None) -> None:
+def run(
+    spark: SparkSession, sql: str, catalog: str, table: str, show: Callable[[QueryRows], None] | None = None
+) -> None:
     """Print the rows of a statement; without one run the lines of stdin, or prompt for them, with ``spark`` in them.
 
     ``table``: an example for the prompt. ``show``: prints rows, by default as a table. Raises QueryError.
@@ -47,7 +49,7 @@ def run(spark: SparkSession, sql: str, catalog: str, table: str, show: Callable[
         run_lines(spark, sys.stdin.read())
 
 
-def rows_of(spark: SparkSession, sql: str) -> Rows:
+def rows_of(spark: SparkSession, sql: str) -> QueryRows:
     """Run a statement and return its rows, at most MAX_ROWS. Raises QueryRefused, QueryFailed."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -57,7 +59,7 @@ def rows_of(spark: SparkSession, sql: str) -> Rows:
         rows = found.take(MAX_ROWS + 1)
     except (PySparkException, Py4JError) as error:
         raise QueryFailed(explain(error, spark)) from error
-    return Rows(found.columns, rows[:MAX_ROWS], len(rows) <= MAX_ROWS)
+    return QueryRows(found.columns, rows[:MAX_ROWS], len(rows) <= MAX_ROWS)
 
 
 def print_rows(spark: SparkSession, sql: str) -> None:
@@ -65,7 +67,7 @@ def print_rows(spark: SparkSession, sql: str) -> None:
     print_table(rows_of(spark, sql))
 
 
-def print_table(found: Rows) -> None:
+def print_table(found: QueryRows) -> None:
     """Print rows as a table, and how many there are."""
     print(as_table(found.columns, found.rows), flush=True)
     count = f"{len(found.rows)} row{'' if len(found.rows) == 1 else 's'}"

@@ -1,5 +1,7 @@
 """Rollbacks: which offsets a table lost when its owner set its branch back to an older snapshot."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +39,7 @@ Lost = Mapping[LogId, Intervals]
 
 
 @dataclass(frozen=True)
-class Unknown:
+class UnknownLoss:
     """A source that does not show what was lost, and why."""
 
     why: str
@@ -59,9 +61,11 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
         )
         raise TableRefused(msg, code="FLOE-408")
     by_summaries = _from_summaries(metadata, branch, group_id, ledger)
-    lost = _from_older_metadata(table, branch, group_id, ledger) if isinstance(by_summaries, Unknown) else by_summaries
-    if isinstance(lost, Unknown):
-        reasons = f"{by_summaries.why}, and {lost.why}" if isinstance(by_summaries, Unknown) else lost.why
+    lost = (
+        _from_older_metadata(table, branch, group_id, ledger) if isinstance(by_summaries, UnknownLoss) else by_summaries
+    )
+    if isinstance(lost, UnknownLoss):
+        reasons = f"{by_summaries.why}, and {lost.why}" if isinstance(by_summaries, UnknownLoss) else lost.why
         msg = (
             f"table {'.'.join(table.name())!r} was rolled back, and floe cannot find out which offsets it lost: {reasons}. "
             'Set the branch forward again, or trigger the DAG with rolled_back={"<table>": "accept"} and replay what is '
@@ -159,7 +163,7 @@ def _of_the_sink(ledger: Ledger, log_id: LogId) -> Intervals:
     )
 
 
-def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> Lost | Unknown:
+def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> Lost | UnknownLoss:
     """Add up the new offsets of the snapshots between the anchor and the history that is left."""
     anchor = ledger.anchor
     graph = SnapshotGraph.of(metadata)
@@ -171,20 +175,20 @@ def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger:
     while at is not None and at not in kept:
         snapshot = graph.snapshots.get(at)
         if snapshot is None:
-            return Unknown(f"snapshot {at} has expired")
+            return UnknownLoss(f"snapshot {at} has expired")
         if snapshot_property(snapshot, GROUP) == group_id:
             new_offsets = _offsets(snapshot, NEW_OFFSETS)
             if new_offsets is None:
-                return Unknown(f"the summary of snapshot {at} does not contain all of its offsets")
+                return UnknownLoss(f"the summary of snapshot {at} does not contain all of its offsets")
             added += new_offsets
         elif snapshot.summary is not None and any(n.startswith(PREFIX) for n in snapshot.summary.additional_properties):
-            return Unknown(f"snapshot {at} is of a Kafka Connect sink, which names no offsets")
+            return UnknownLoss(f"snapshot {at} is of a Kafka Connect sink, which names no offsets")
         first, at = snapshot, snapshot.parent_snapshot_id
     lost = _by_log(added)
     is_cut_off = at is None and first is not None and _may_be_behind(history[-1], first)
     # PyIceberg's expiry removes the parent's id: there may have been more
     if is_cut_off or (at is None and lost != _difference(ledger, Ledger(ledger.cluster_id))):
-        return Unknown("snapshots before those that were removed have expired")
+        return UnknownLoss("snapshots before those that were removed have expired")
     return lost
 
 
@@ -209,7 +213,7 @@ def _by_log(ranges: Iterable[OffsetRange]) -> dict[LogId, Intervals]:
     return {log_id: Intervals.of(s) for log_id, s in spans.items()}
 
 
-def _from_older_metadata(table: Table, branch: str, group_id: str, ledger: Ledger) -> Lost | Unknown:
+def _from_older_metadata(table: Table, branch: str, group_id: str, ledger: Ledger) -> Lost | UnknownLoss:
     """Compare the ledger with the one of the time when the newest snapshot that is left was the branch's head."""
     metadata = table.metadata
     kept = [s.snapshot_id for s in branch_history(metadata, branch)]
@@ -224,8 +228,10 @@ def _from_older_metadata(table: Table, branch: str, group_id: str, ledger: Ledge
         if then is not None and check_history(older, branch, group_id, then).leads_back:
             # what it contained and was removed from the ledger since is there again, and no summary may show it
             is_more = bool(_difference(then, ledger))
-            return Unknown("the ledger had offsets then that it has no more") if is_more else _difference(ledger, then)
-    return Unknown("no metadata file of the branch's present snapshot is kept")
+            return (
+                UnknownLoss("the ledger had offsets then that it has no more") if is_more else _difference(ledger, then)
+            )
+    return UnknownLoss("no metadata file of the branch's present snapshot is kept")
 
 
 def _has_snapshots(metadata: TableMetadata, branch: str, group_id: str) -> bool:

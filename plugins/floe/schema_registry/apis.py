@@ -9,12 +9,12 @@ from urllib.parse import quote
 from uuid import UUID
 
 from floe.config.schema_registry.settings import Api, IdKind, RegistrySettings
-from floe.schema_registry.exceptions import NotARegistry, UnknownSchema, UnusableSchema
-from floe.schema_registry.schema import Reference, SchemaText, SchemaType, type_of
+from floe.schema_registry.exceptions import NotARegistry, SchemaMissing, SchemaRefused
+from floe.schema_registry.schema import SchemaReference, SchemaText, SchemaType, type_of
 from floe.schema_registry.service import not_a_registry, parsed_json
-from floe.schema_registry.transport import Answer
+from floe.schema_registry.transport import HttpAnswer
 
-Get = Callable[[str], tuple[Answer, str]]
+Get = Callable[[str], tuple[HttpAnswer, str]]
 """Asks for a path; returns the answer, 200 or 404, and the whole address."""
 
 
@@ -27,7 +27,7 @@ class RegistryApi(Protocol):
         """Read a schema by its id."""
         ...
 
-    def by_reference(self, get: Get, reference: Reference) -> SchemaText | None:
+    def by_reference(self, get: Get, reference: SchemaReference) -> SchemaText | None:
         """Read the schema that another refers to."""
         ...
 
@@ -45,7 +45,7 @@ class ConfluentApi:
             else self._schema(*get(f"/schemas/ids/{schema_id}"))
         )
 
-    def by_reference(self, get: Get, reference: Reference) -> SchemaText | None:
+    def by_reference(self, get: Get, reference: SchemaReference) -> SchemaText | None:
         # a version that was deleted since may still be referred to
         path = f"/subjects/{quote(reference.subject, safe='')}/versions/{quote(reference.version, safe='')}"
         return self._schema(*get(f"{path}?deleted=true"))
@@ -61,9 +61,9 @@ class ConfluentApi:
             f"the schema registry has no schema {guid}, as records name it in their headers: it does not know the path "
             "/schemas/guids of Confluent's API 8.0. Have producers write ids before values (PrefixSchemaIdSerializer)"
         )
-        raise UnknownSchema(msg, str(guid))
+        raise SchemaMissing(msg, str(guid))
 
-    def _schema(self, answer: Answer, url: str) -> SchemaText | None:
+    def _schema(self, answer: HttpAnswer, url: str) -> SchemaText | None:
         fields = parsed_json(answer, url)
         if not isinstance(fields, dict):
             raise not_a_registry(answer, url)
@@ -94,7 +94,7 @@ class ApicurioApi:
         path = f"/ids/{self._PATHS[kind]}/{schema_id}"
         return self._schema(get, path, f"{path}/references")
 
-    def by_reference(self, get: Get, reference: Reference) -> SchemaText | None:
+    def by_reference(self, get: Get, reference: SchemaReference) -> SchemaText | None:
         group, subject, version = (quote(one, safe="") for one in reference.place)
         path = f"/groups/{group or 'default'}/artifacts/{subject}/versions/{version}"
         return self._schema(get, path + self._content, f"{path}/references")
@@ -119,7 +119,7 @@ APIS: Final[Mapping[Api, Callable[[RegistrySettings], RegistryApi]]] = {
 }
 
 
-def _check_missing(answer: Answer, url: str) -> None:
+def _check_missing(answer: HttpAnswer, url: str) -> None:
     """Raise NotARegistry for an error that is not Apicurio's about a schema that it does not have."""
     fields = parsed_json(answer, url)
     name = fields.get("name") if isinstance(fields, dict) else None
@@ -128,7 +128,7 @@ def _check_missing(answer: Answer, url: str) -> None:
         raise not_a_registry(answer, url)
 
 
-def _text(answer: Answer, url: str) -> str:
+def _text(answer: HttpAnswer, url: str) -> str:
     try:
         text = answer.body.decode()
     except UnicodeDecodeError:
@@ -144,16 +144,16 @@ def _type(name: object, url: str) -> SchemaType | None:
         return type_of(name)
     except ValueError as error:
         msg = f"the schema at {url} cannot be used: {error}"
-        raise UnusableSchema(msg) from None
+        raise SchemaRefused(msg) from None
 
 
-def _reference(fields: Any, subject: str, answer: Answer, url: str) -> Reference:
+def _reference(fields: Any, subject: str, answer: HttpAnswer, url: str) -> SchemaReference:
     if not isinstance(fields, dict):
         raise not_a_registry(answer, url)
     name, place, version, group = (fields.get(key) for key in ("name", subject, "version", "groupId"))
     if not (isinstance(name, str) and isinstance(place, str) and isinstance(version, int | str)):
         raise not_a_registry(answer, url)
-    return Reference(name, place, str(version), group if isinstance(group, str) else "")
+    return SchemaReference(name, place, str(version), group if isinstance(group, str) else "")
 
 
 def _rules(fields: Any) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ from floe.config.schema_registry.settings import IdKind, RegistrySettings
 from floe.config.secrets import mask
 from floe.config.secrets.detection import is_reference
 from floe.schema_registry.apis import APIS
-from floe.schema_registry.exceptions import RegistryMisconfigured, RegistryUnreachable, UnknownSchema, UnusableSchema
+from floe.schema_registry.exceptions import RegistryMisconfigured, RegistryUnreachable, SchemaMissing, SchemaRefused
 from floe.schema_registry.references import with_references
-from floe.schema_registry.schema import Reference, RegisteredSchema, SchemaText
+from floe.schema_registry.schema import RegisteredSchema, SchemaReference, SchemaText
 from floe.schema_registry.schema_files import SchemaFiles
 from floe.schema_registry.service import RegistryService
 
@@ -53,7 +53,7 @@ class SchemaRegistry:
         self._lock = threading.Lock()
         self._known: OrderedDict[_Key, RegisteredSchema] = OrderedDict()
         self._characters = 0
-        self._unusable: dict[_Key, UnusableSchema] = {}
+        self._unusable: dict[_Key, SchemaRefused] = {}
         self._read_at: dict[_Key, float] = {}
         self._is_down = False
 
@@ -67,11 +67,11 @@ class SchemaRegistry:
         kind = kind or self._settings.ids.kind
         if not 0 <= schema_id <= (_MAX_GUID if kind == "guid" else self._api.max_id):
             msg = f"no schema can have the id {schema_id}"
-            raise UnknownSchema(msg, schema_id)
+            raise SchemaMissing(msg, schema_id)
         label = str(UUID(int=schema_id)) if kind == "guid" else schema_id
         return self._get((kind, str(schema_id)), label, lambda: self._api.by_id(self._service.get, kind, schema_id))
 
-    def version(self, reference: Reference) -> RegisteredSchema:
+    def version(self, reference: SchemaReference) -> RegisteredSchema:
         """Return a version of a subject or artifact with all that it refers to. Raises as ``schema`` does."""
         key = ("version", *reference.place)
         return self._get(key, str(reference), lambda: self._api.by_reference(self._service.get, reference))
@@ -119,14 +119,14 @@ class SchemaRegistry:
     def _read(self, key: _Key, label: int | str, read: Callable[[], SchemaText | None]) -> RegisteredSchema:
         if len(self._unusable) >= MAX_UNUSABLE:
             msg = f"schema {label} was not looked up, as {MAX_UNUSABLE} others in this run are unknown"
-            raise UnknownSchema(msg, label)
+            raise SchemaMissing(msg, label)
         try:
             text = read()
             if text is None:
                 msg = f"the schema registry has no schema {label}"
-                raise UnknownSchema(msg, label)
+                raise SchemaMissing(msg, label)
             found = with_references(text, lambda one: self._api.by_reference(self._service.get, one), label)
-        except UnusableSchema as error:
+        except SchemaRefused as error:
             self._unusable[key] = type(error)(str(error), label)
             raise type(error)(str(error), label) from None
         self._read_at[key] = time.monotonic()

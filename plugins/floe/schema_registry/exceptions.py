@@ -43,7 +43,7 @@ class NotARegistry(RegistryError, Terminal):
     code = "FLOE-904"
 
 
-class UnusableSchema(RegistryError, Terminal):
+class SchemaRefused(RegistryError, Terminal):
     """One schema cannot be used: for its records only. ``schema_id``: its id, or its name and version."""
 
     code = "FLOE-905"
@@ -53,7 +53,7 @@ class UnusableSchema(RegistryError, Terminal):
         self.schema_id = schema_id
 
 
-class UnknownSchema(UnusableSchema):
+class SchemaMissing(SchemaRefused):
     """The registry has no schema with the id."""
 
     code = "FLOE-906"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
-from floe.schema_registry.exceptions import UnusableSchema
-from floe.schema_registry.schema import Reference, RegisteredSchema, SchemaText
+from floe.schema_registry.exceptions import SchemaRefused
+from floe.schema_registry.schema import RegisteredSchema, SchemaReference, SchemaText
 
 MAX_DEPTH: Final = 50
 MAX_SCHEMAS: Final = 500
@@ -15,7 +15,7 @@ MAX_CHARACTERS: Final = 16 * 1024 * 1024
 
 
 def with_references(
-    schema: SchemaText, read: Callable[[Reference], SchemaText | None], label: int | str
+    schema: SchemaText, read: Callable[[SchemaReference], SchemaText | None], label: int | str
 ) -> RegisteredSchema:
     """Return the schema with those that it refers to, each read once, also if they refer to one another.
 
@@ -29,11 +29,11 @@ def with_references(
 
 @dataclass
 class _Walk:
-    read: Callable[[Reference], SchemaText | None]
+    read: Callable[[SchemaReference], SchemaText | None]
     label: int | str
-    found: list[tuple[Reference, SchemaText]] = field(default_factory=list)
+    found: list[tuple[SchemaReference, SchemaText]] = field(default_factory=list)
     _texts: dict[tuple[str, str, str], SchemaText] = field(default_factory=dict)
-    _seen: set[Reference] = field(default_factory=set)
+    _seen: set[SchemaReference] = field(default_factory=set)
     _characters: int = 0
 
     def visit(self, schema: SchemaText, depth: int) -> None:
@@ -52,7 +52,7 @@ class _Walk:
         if self._characters > MAX_CHARACTERS:
             self._refuse(f"with all that it refers to, it has more than {MAX_CHARACTERS} characters")
 
-    def _text(self, reference: Reference) -> SchemaText:
+    def _text(self, reference: SchemaReference) -> SchemaText:
         """Read the text; other names of the same schema do not read it again."""
         if reference.place not in self._texts:
             text = self.read(reference)
@@ -64,4 +64,4 @@ class _Walk:
 
     def _refuse(self, why: str) -> NoReturn:
         msg = f"schema {self.label} cannot be used: {why}"
-        raise UnusableSchema(msg, self.label)
+        raise SchemaRefused(msg, self.label)

@@ -11,7 +11,7 @@ TYPES: Final[tuple[SchemaType, ...]] = ("AVRO", "PROTOBUF", "JSON")
 
 
 @dataclass(frozen=True)
-class Reference:
+class SchemaReference:
     """What a schema refers to. ``name``: as its text names it; ``subject`` and ``version``: what the registry has.
 
     ``group``: of the artifact ``subject``, in Apicurio's own API.
@@ -40,7 +40,7 @@ class SchemaText:
 
     type: SchemaType | None
     text: str
-    references: tuple[Reference, ...] = ()
+    references: tuple[SchemaReference, ...] = ()
     rules: tuple[str, ...] = ()
 
 
@@ -49,7 +49,7 @@ class RegisteredSchema:
     """A schema with all that it refers to, in an order in which each comes after those that it refers to itself."""
 
     schema: SchemaText
-    referenced: tuple[tuple[Reference, SchemaText], ...] = ()
+    referenced: tuple[tuple[SchemaReference, SchemaText], ...] = ()
 
     @property
     def characters(self) -> int:
@@ -89,12 +89,12 @@ def _text_of(fields: Any) -> SchemaText:
     return SchemaText(type_of(fields["type"]), text, references, tuple(_texts(fields["rules"])))
 
 
-def _reference_json(one: Reference) -> list[str]:
+def _reference_json(one: SchemaReference) -> list[str]:
     return [one.name, one.subject, one.version, one.group]
 
 
-def _reference_of(fields: Any) -> Reference:
-    return Reference(*_texts(fields))
+def _reference_of(fields: Any) -> SchemaReference:
+    return SchemaReference(*_texts(fields))
 
 
 def _texts(fields: Any) -> Iterator[str]:

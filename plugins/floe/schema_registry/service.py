@@ -23,12 +23,18 @@ from tenacity import (
     wait_random,
 )
 
-from floe.config.schema_registry.settings import Address, BearerToken, Login, OAuthClient, RegistrySettings
+from floe.config.schema_registry.settings import (
+    OAuthClient,
+    RegistryAddress,
+    RegistryLogin,
+    RegistrySettings,
+    RegistryToken,
+)
 from floe.config.secrets import mask
 from floe.config.secrets.mask import clip, hide
 from floe.http_answers import seconds_of
 from floe.schema_registry.exceptions import NotARegistry, RegistryMisconfigured, RegistryRefused, RegistryUnreachable
-from floe.schema_registry.transport import Answer, Transport, registry_context, token_context
+from floe.schema_registry.transport import HttpAnswer, Transport, registry_context, token_context
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +52,7 @@ class RegistryService:
         self._context: ssl.SSLContext | None = None
         self._addresses = settings.addresses
 
-    def get(self, path: str) -> tuple[Answer, str]:
+    def get(self, path: str) -> tuple[HttpAnswer, str]:
         """Return the answer to GET, 200 or 404, and the whole address that gave it.
 
         All addresses are asked, beginning with the last that answered; after a pause again, as often as the settings
@@ -62,7 +68,7 @@ class RegistryService:
         def say(state: RetryCallState) -> None:
             log.warning("%s; retrying in %.1f s", hide(_why(state)), state.upcoming_sleep)
 
-        def give_up(state: RetryCallState) -> tuple[Answer, str]:
+        def give_up(state: RetryCallState) -> tuple[HttpAnswer, str]:
             attempts = f"{state.attempt_number} attempt{'s' if state.attempt_number > 1 else ''}"
             msg = f"the schema registry did not give a schema in {attempts}: {hide(_why(state))}. Nothing was announced"
             raise RegistryUnreachable(msg) from None
@@ -76,7 +82,7 @@ class RegistryService:
         )
         return retrying(self._ask_all, path)
 
-    def _ask_all(self, path: str) -> tuple[Answer, str]:
+    def _ask_all(self, path: str) -> tuple[HttpAnswer, str]:
         faults: list[PassingFault] = []
         for address in self._addresses:
             try:
@@ -89,7 +95,7 @@ class RegistryService:
             return answer, address.url + path
         raise PassingFault("; ".join(dict.fromkeys(map(str, faults))), max(fault.retry_after for fault in faults))
 
-    def _ask(self, address: Address, path: str) -> Answer:
+    def _ask(self, address: RegistryAddress, path: str) -> HttpAnswer:
         url = address.url + path
         answer = self._send(address, url)
         if answer.status == 401 and self._authorization.renew():
@@ -102,7 +108,7 @@ class RegistryService:
             raise not_a_registry(answer, url)
         return answer
 
-    def _send(self, address: Address, url: str) -> Answer:
+    def _send(self, address: RegistryAddress, url: str) -> HttpAnswer:
         if self._context is None and url.startswith("https:"):
             self._context = registry_context(self._settings.tls)
         headers = {"Accept": _ACCEPTED, "User-Agent": "floe", **dict(self._settings.headers)}
@@ -110,7 +116,7 @@ class RegistryService:
         with mapped_faults(url):
             return self._transport.request(url, headers, self._context)
 
-    def _refusal(self, address: Address, url: str, answer: Answer) -> str:
+    def _refusal(self, address: RegistryAddress, url: str, answer: HttpAnswer) -> str:
         key = self._authorization.refused_key(address)
         where = f"Check {self._settings.prefix}{key}" if key else "No credentials are configured for it: set them"
         return (
@@ -140,13 +146,13 @@ class Authorization:
         self._given = given
         self._token = OAuthToken(given, transport, settings) if isinstance(given, OAuthClient) else None
 
-    def headers(self, address: Address) -> dict[str, str]:
+    def headers(self, address: RegistryAddress) -> dict[str, str]:
         """Return the headers for one address. A token is fetched if need be: raises as ``OAuthToken.get``."""
         if self._token is not None:
             return {"Authorization": f"Bearer {self._token.get()}"}
-        if isinstance(self._given, BearerToken):
+        if isinstance(self._given, RegistryToken):
             return {"Authorization": f"Bearer {self._given.token}"}
-        login = self._given if isinstance(self._given, Login) else address.login
+        login = self._given if isinstance(self._given, RegistryLogin) else address.login
         return {"Authorization": _basic(login.user, login.password)} if login else {}
 
     def renew(self) -> bool:
@@ -155,7 +161,7 @@ class Authorization:
             self._token.drop()
         return self._token is not None
 
-    def refused_key(self, address: Address) -> str:
+    def refused_key(self, address: RegistryAddress) -> str:
         """Name the option to look at after a refusal; "" if no credentials are given."""
         given = self._given or address.login
         return given.key if given is not None else ""
@@ -287,7 +293,7 @@ def mapped_faults(url: str) -> Iterator[None]:
         raise PassingFault(msg) from None
 
 
-def passing_fault(answer: Answer, url: str) -> PassingFault | None:
+def passing_fault(answer: HttpAnswer, url: str) -> PassingFault | None:
     """Return the fault of an answer that asks to try again."""
     if answer.status not in MAY_PASS:
         return None
@@ -296,7 +302,7 @@ def passing_fault(answer: Answer, url: str) -> PassingFault | None:
     return PassingFault(f"{url} answered {answer.status}: {message_of(answer)}", seconds)
 
 
-def parsed_json(answer: Answer, url: str) -> Any:
+def parsed_json(answer: HttpAnswer, url: str) -> Any:
     """Return the JSON of an answer. Raises NotARegistry."""
     try:
         return json.loads(answer.body)
@@ -304,7 +310,7 @@ def parsed_json(answer: Answer, url: str) -> Any:
         raise not_a_registry(answer, url) from None
 
 
-def not_a_registry(answer: Answer, url: str) -> NotARegistry:
+def not_a_registry(answer: HttpAnswer, url: str) -> NotARegistry:
     """Return the error for an answer that a registry would not give, with the answer's beginning."""
     kind = answer.headers.get("content-type", "no content type")[:_QUOTED_BYTES]
     return NotARegistry(
@@ -319,7 +325,7 @@ def excerpt(body: bytes) -> str:
     return repr(text[:_QUOTED_BYTES]) if text else "nothing"
 
 
-def message_of(answer: Answer) -> str:
+def message_of(answer: HttpAnswer) -> str:
     """Return what an error's answer says."""
     try:
         found = json.loads(answer.body)

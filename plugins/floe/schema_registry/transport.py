@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
-from floe.config.schema_registry.settings import Limits, TlsSettings
+from floe.config.schema_registry.settings import RegistryLimits, TlsSettings
 from floe.http_answers import Deadline, TimedResponse
 from floe.schema_registry.exceptions import NotARegistry, RegistryMisconfigured
 from floe.tls.store_file import StoreFile, StoreUnusable
-from floe.tls.stores import Identity, identity, trusted_certificates
+from floe.tls.stores import TlsIdentity, identity, trusted_certificates
 
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
 MAX_REDIRECTS: Final = 3
@@ -25,7 +25,7 @@ _CHUNK_BYTES = 65_536
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """An answer; the names of ``headers`` are in lower case."""
 
     status: int
@@ -37,12 +37,12 @@ class Answer:
 class Transport:
     """How requests are sent: one connection each, as a worker asks for few schemas."""
 
-    limits: Limits
+    limits: RegistryLimits
     proxy: tuple[str, int] | None = None
 
     def request(
         self, url: str, headers: Mapping[str, str], context: ssl.SSLContext | None, body: bytes | None = None
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Send GET, or POST with a body, and return the answer, whatever its status.
 
         The connect timeout and the read timeout together are for the whole exchange, its redirects included. Redirects are
@@ -54,7 +54,7 @@ class Transport:
 
     def _followed(
         self, url: str, headers: Mapping[str, str], context: ssl.SSLContext | None, body: bytes | None
-    ) -> Answer:
+    ) -> HttpAnswer:
         at = url
         for _ in range(MAX_REDIRECTS + 1):
             answer = self._exchange(at, headers, context, body)
@@ -73,7 +73,7 @@ class Transport:
 
     def _exchange(
         self, url: str, headers: Mapping[str, str], context: ssl.SSLContext | None, body: bytes | None
-    ) -> Answer:
+    ) -> HttpAnswer:
         parts = urlsplit(url)
         target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
         connection = self._connection(url, context)
@@ -86,7 +86,7 @@ class Transport:
             connection.request("POST" if body is not None else "GET", named, body, dict(headers))
             with connection.getresponse() as response:
                 found = {name.lower(): value for name, value in response.getheaders()}
-                return Answer(response.status, self._body(connection, response, url), found)
+                return HttpAnswer(response.status, self._body(connection, response, url), found)
         finally:
             connection.close()
 
@@ -123,7 +123,7 @@ class Transport:
         return b"".join(parts)
 
 
-def _target(url: str, answer: Answer) -> str:
+def _target(url: str, answer: HttpAnswer) -> str:
     """Return where a redirect leads; "" if it says nothing that is an address."""
     try:
         return urljoin(url, answer.headers.get("location", ""))
@@ -201,7 +201,7 @@ def _identify(context: ssl.SSLContext, settings: TlsSettings) -> None:
                 settings.certificate_file, settings.key_file or None, settings.key_password or _no_password
             )
         elif settings.certificate_pem:
-            _load_texts(context, Identity(settings.certificate_pem, settings.key_pem, settings.key_password))
+            _load_texts(context, TlsIdentity(settings.certificate_pem, settings.key_pem, settings.key_password))
         elif settings.keystore:
             _load_texts(context, identity(settings.keystore, settings.key_password))
     except StoreUnusable as error:
@@ -225,7 +225,7 @@ def _place(settings: TlsSettings) -> str:
     return repr(path) if path else "the given texts"
 
 
-def _load_texts(context: ssl.SSLContext, one: Identity) -> None:
+def _load_texts(context: ssl.SSLContext, one: TlsIdentity) -> None:
     """Load texts through a file, which only this user can read and which is gone afterwards: OpenSSL reads files."""
     with tempfile.TemporaryDirectory(prefix="floe-") as folder:
         file = Path(folder, "client.pem")

@@ -10,7 +10,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.types import NestedField, StringType
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.commit_check import SentCommit
 from floe.catalogs.exceptions import CatalogError
 from floe.catalogs.providers.catalog_providers import provider_of
@@ -33,7 +33,7 @@ _INTERVALS: Final = 2_000
 _SUMMARY: Final = {"floe.kind": "probe", "floe.net": "x" * 3_900}
 
 
-def probe_catalog(tables: Tables, namespace: str) -> list[str]:
+def probe_catalog(tables: CatalogClient, namespace: str) -> list[str]:
     """Commit to a probe table in ``namespace`` and drop it; return what is wrong, in words, nothing if all is well.
 
     Main, and a branch where the catalog's tables have branches, get a snapshot each, with a ledger and a summary as long as
@@ -53,7 +53,7 @@ def probe_catalog(tables: Tables, namespace: str) -> list[str]:
     return findings
 
 
-def drop_probe(tables: Tables, name: str) -> None:
+def drop_probe(tables: CatalogClient, name: str) -> None:
     """Drop a table that a probe made, and remove its files, which a catalog leaves. Raises CatalogError.
 
     Files that cannot be removed are named in the log: they do no harm.
@@ -85,7 +85,7 @@ def _files_of(table: Table) -> list[str]:
     return [table.metadata_location, *logged, *(snapshot.manifest_list for snapshot in table.metadata.snapshots)]
 
 
-def _commit_findings(tables: Tables, name: str, branch: str) -> Iterator[str]:
+def _commit_findings(tables: CatalogClient, name: str, branch: str) -> Iterator[str]:
     ledger_name = property_name(_GROUP, branch)
     try:
         table = tables.require(name)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyiceberg.table import Table
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.config.secrets.mask import clip
 from floe.control.announcement import Announcement, TableFiles
 from floe.model.dead_letters import DeadLetterKind, DeadLetterOffsets
@@ -30,7 +30,7 @@ _COLUMN = "error"
 _UNNAMED = "without a reason"
 
 
-def reasons_of(tables: Tables, plan: Plan, announcements: Iterable[Announcement]) -> Mapping[str, int]:
+def reasons_of(tables: CatalogClient, plan: Plan, announcements: Iterable[Announcement]) -> Mapping[str, int]:
     """Count the records that became dead letters in a run, by error, the most frequent first.
 
     The announcements of a redrive contain them. Of others, one column of the files is read that they added to the

@@ -17,7 +17,7 @@ from floe.status.connector_status import ConnectorStatus, PartitionStatus
 from floe.status.kafka_state import backlogs
 from floe.status.summary import (
     MAX_SHOWN,
-    Line,
+    LogLine,
     backlog_json,
     backlog_lines,
     counted,
@@ -35,13 +35,13 @@ MAX_PREVIEWED = 100
 """Ranges of a dry run that are named one by one, for the page."""
 
 
-def plan_lines(plan: Plan, status: ConnectorStatus | None) -> Iterator[Line]:
+def plan_lines(plan: Plan, status: ConnectorStatus | None) -> Iterator[LogLine]:
     """Yield what a run reads, and how far behind the connector is. ``status``: None where it could not be looked up."""
     partitions = (status.partitions or ()) if status is not None else ()
     ends = {one.tp: one for one in partitions}
     yield info(f"plan {plan.plan_id}, commit id {plan.commit_id}, group {plan.group_id}")
     for text in backlog_lines(backlogs(plan.positions)):
-        yield Line(logging.WARNING, text)
+        yield LogLine(logging.WARNING, text)
     yield from islice(_limit_lines(plan), MAX_SHOWN)
     if not plan.slices:
         for position in plan.positions[:MAX_SHOWN]:
@@ -82,14 +82,14 @@ def preview_json(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _limit_lines(plan: Plan) -> Iterator[Line]:
+def _limit_lines(plan: Plan) -> Iterator[LogLine]:
     for name, limit in sorted({item for position in plan.positions for item in position.limits.items()}):
         what = f"table {name!r}" if name else "what is new"
         text = f"at most {counted(limit, 'offset')} are read for {what}: an earlier write took too long"
-        yield Line(logging.WARNING, line(text))
+        yield LogLine(logging.WARNING, line(text))
 
 
-def _slice_lines(slice_: Slice, ends: Mapping[TopicPartition, PartitionStatus]) -> Iterator[Line]:
+def _slice_lines(slice_: Slice, ends: Mapping[TopicPartition, PartitionStatus]) -> Iterator[LogLine]:
     tables = ", ".join(slice_.tables[:MAX_SHOWN]) or "the tables that records name"
     yield info(f"slice {slice_.index} ({slice_.kind}): {counted(slice_.records, 'offset')} for {tables}")
     shown = heapq.nsmallest(MAX_SHOWN, slice_.ranges, key=lambda r: (-len(r), r.tp))
@@ -118,7 +118,7 @@ class RunReport:
     reasons: Mapping[str, int] = field(default_factory=dict)
     status: ConnectorStatus | None = None
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[LogLine]:
         """Yield what is not in the lines of the single tables: the sum of them, dead letters, and the lag."""
         tables = self._tables()
         if len(tables) > 1:
@@ -126,7 +126,9 @@ class RunReport:
             yield info(f"in all: {counted(rows, 'row')} in {counted(files, 'file')} of {counted(len(tables), 'table')}")
         if self.reasons and not any(slice_.kind is SliceKind.REDRIVE for slice_ in self.plan.slices):
             why = ", ".join(f"{count:,} {name}" for name, count in islice(self.reasons.items(), MAX_SHOWN))
-            yield Line(logging.WARNING, line(f"dead letters: {counted(sum(self.reasons.values()), 'record')}: {why}"))
+            yield LogLine(
+                logging.WARNING, line(f"dead letters: {counted(sum(self.reasons.values()), 'record')}: {why}")
+            )
         if self.status is not None:
             yield from map(info, lag_lines(self.status))
 

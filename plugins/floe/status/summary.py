@@ -1,5 +1,7 @@
 """A status in few lines and in small JSON: totals, the worst, and how many more there are."""
 
+from __future__ import annotations
+
 import heapq
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,16 +17,16 @@ WIDTH = 120
 """Characters of a line in a log."""
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     """A line of a log, with its level."""
 
     level: int
     text: str
 
 
-def info(text: str) -> Line:
+def info(text: str) -> LogLine:
     """Return a text as a line of level INFO."""
-    return Line(logging.INFO, line(text))
+    return LogLine(logging.INFO, line(text))
 
 
 def line(text: str) -> str:

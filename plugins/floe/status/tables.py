@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.config import Connector
 from floe.config.secrets.mask import clip
 from floe.exceptions import FloeError
@@ -38,14 +38,14 @@ class TableReader(NamedTuple):
     """Reads the tables of one connector. ``commits``: how many of its own each status has at most."""
 
     connector: Connector
-    tables: Tables
+    tables: CatalogClient
     routes: Routes
     commits: int
 
     @classmethod
     def of(cls, connector: Connector, commits: int) -> TableReader:
         """Open the connector's catalog. Raises CatalogMisconfigured, CatalogUnreachable."""
-        return cls(connector, Tables.of(connector), Routes(connector), commits)
+        return cls(connector, CatalogClient.of(connector), Routes(connector), commits)
 
     def load_all(self) -> dict[str, Found]:
         """Load the connector's tables, several at once, the dead-letter table last.

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from pyiceberg.table import Table
 
-from floe.catalogs.client import Tables
-from floe.catalogs.exceptions import LoginRefused
+from floe.catalogs.client import CatalogClient
+from floe.catalogs.exceptions import CatalogLoginRefused
 from floe.config import Connector
 from floe.exceptions import FloeError
 from floe.model.exceptions import PlanRefused
@@ -49,8 +49,8 @@ class Ledgers:
         self.routes = Routes(connector)
 
     @cached_property
-    def tables(self) -> Tables:
-        return Tables.of(self._connector)
+    def tables(self) -> CatalogClient:
+        return CatalogClient.of(self._connector)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class Ledgers:
             try:
                 table = tables.load(name)
                 self._loaded[name] = None if table is None else self._known(name, table)
-            except LoginRefused:
+            except CatalogLoginRefused:
                 raise  # neither is a login that the catalog does not take
             except REFUSALS as error:
                 log.warning("table %s: %s", name, error)

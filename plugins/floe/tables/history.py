@@ -1,5 +1,7 @@
 """The history of a table's branches, and whether it still leads back to a ledger's anchor."""
 
+from __future__ import annotations
+
 import json
 import logging
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
@@ -50,7 +52,7 @@ class SnapshotGraph:
     heads: Mapping[str, int]
 
     @classmethod
-    def of(cls, metadata: TableMetadata) -> "SnapshotGraph":
+    def of(cls, metadata: TableMetadata) -> SnapshotGraph:
         """Read the graph of a table. Links that were changed manually are ignored, and walks end at the gaps."""
         return cls(
             snapshots={s.snapshot_id: s for s in metadata.snapshots},
@@ -58,7 +60,7 @@ class SnapshotGraph:
             heads={name: ref.snapshot_id for name, ref in metadata.refs.items()},
         )
 
-    def committed(self, branch: str, snapshot: Snapshot) -> "SnapshotGraph":
+    def committed(self, branch: str, snapshot: Snapshot) -> SnapshotGraph:
         """Return the graph as it is once a snapshot is the head of a branch."""
         return replace(
             self,
@@ -146,7 +148,7 @@ def find_slice(metadata: TableMetadata, branch: str, slice_id: str) -> Snapshot 
     return next((s for s in branch_history(metadata, branch) if snapshot_property(s, SLICE) == slice_id), None)
 
 
-class Finding(Enum):
+class HistoryState(Enum):
     """What became of the history that a ledger refers to."""
 
     INTACT = "intact"
@@ -167,14 +169,14 @@ class HistoryCheck:
     ``found``: the snapshot that the branch leads to instead, None where it has none.
     """
 
-    finding: Finding
+    finding: HistoryState
     anchor: Anchor | None = None
     found: int | None = None
 
     @property
     def leads_back(self) -> bool:
         """Whether the ledger refers to what the branch contains."""
-        return self.finding in (Finding.INTACT, Finding.EXPIRED, Finding.UNSEEN)
+        return self.finding in (HistoryState.INTACT, HistoryState.EXPIRED, HistoryState.UNSEEN)
 
     def problem(self, table: str, branch: str, group_id: str) -> str:
         """Describe how the branch does not lead back, and what to do."""
@@ -183,7 +185,7 @@ class HistoryCheck:
             f'Set the branch to {anchor} again; or trigger the DAG with rolled_back={{"{table}": "replay"}} to have the '
             'lost rows read again, or with "accept" to leave them out. Nothing was written.'
         )
-        if self.finding is Finding.ROLLED_BACK:
+        if self.finding is HistoryState.ROLLED_BACK:
             return (
                 f"table {table!r} was rolled back: the newest snapshot of {group_id!r} on branch {branch!r} is "
                 f"{self.found}, but its ledger refers to {anchor}. {remedy}"
@@ -200,7 +202,7 @@ def check_unchanged_history(table: Table, branch: str, group_id: str, ledger: Le
     name = ".".join(table.name())
     if not check.leads_back:
         raise TableRefused(check.problem(name, branch, group_id), code="FLOE-408")
-    if check.finding is Finding.EXPIRED and check.anchor is not None:
+    if check.finding is HistoryState.EXPIRED and check.anchor is not None:
         anchor = check.anchor.snapshot_id
         what = "snapshot" if table.metadata.snapshot_by_id(anchor) is None else "the history before snapshot"
         log.warning("table %s: %s %s, which the ledger refers to, has expired. That is no error", name, what, anchor)
@@ -213,11 +215,13 @@ def check_table_history(table: Table, branch: str, group_id: str, ledger: Ledger
     sequence number must be above the anchor's: one that was rolled back to has a lower one.
     """
     check = check_history(table.metadata, branch, group_id, ledger, older_metadata(table))
-    if check.finding is not Finding.CUT_OFF or check.anchor is None or check.found is None:
+    if check.finding is not HistoryState.CUT_OFF or check.anchor is None or check.found is None:
         return check
     found = table.metadata.snapshot_by_id(check.found)
     is_later = found is not None and (found.sequence_number or 0) > check.anchor.sequence_number
-    return HistoryCheck(Finding.UNSEEN, check.anchor) if is_later and not provider_of(table).keeps_history else check
+    return (
+        HistoryCheck(HistoryState.UNSEEN, check.anchor) if is_later and not provider_of(table).keeps_history else check
+    )
 
 
 def older_metadata(table: Table) -> Iterator[TableMetadata]:
@@ -240,16 +244,16 @@ def check_history(
     """
     anchor = ledger.anchor
     if anchor is None:
-        return HistoryCheck(Finding.INTACT)
+        return HistoryCheck(HistoryState.INTACT)
     oldest: Snapshot | None = None
     for snapshot in branch_history(metadata, branch):
         if snapshot.snapshot_id == anchor.snapshot_id:
-            return HistoryCheck(Finding.INTACT, anchor)
+            return HistoryCheck(HistoryState.INTACT, anchor)
         if snapshot_property(snapshot, GROUP) == group_id:
-            return HistoryCheck(Finding.ROLLED_BACK, anchor, snapshot.snapshot_id)
+            return HistoryCheck(HistoryState.ROLLED_BACK, anchor, snapshot.snapshot_id)
         oldest = snapshot
     if oldest is not None and oldest.parent_snapshot_id == anchor.snapshot_id:
-        return HistoryCheck(Finding.INTACT, anchor)
+        return HistoryCheck(HistoryState.INTACT, anchor)
     if (
         oldest is None
         or oldest.parent_snapshot_id is None
@@ -257,8 +261,8 @@ def check_history(
         or not any(_descends(one, branch, oldest, anchor) for one in older)
     ):
         head = metadata.refs[branch].snapshot_id if branch in metadata.refs else None
-        return HistoryCheck(Finding.CUT_OFF, anchor, head)
-    return HistoryCheck(Finding.EXPIRED, anchor)
+        return HistoryCheck(HistoryState.CUT_OFF, anchor, head)
+    return HistoryCheck(HistoryState.EXPIRED, anchor)
 
 
 def _may_have_expired(metadata: TableMetadata, anchor: Anchor, oldest: Snapshot) -> bool:

@@ -11,7 +11,7 @@ from uuid import UUID
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.config import Connector
 from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.ledger import Ledger
@@ -21,7 +21,7 @@ from floe.tables.change import Change, append_files
 from floe.tables.exceptions import REFUSALS, TableRefused, TableReplaced
 from floe.tables.open_dead_letters import scan_open_dead_letters
 from floe.tables.snapshot_commit import Committed, LedgerUpdate, commit_change
-from floe.tables.table_state import SINCE_PLANNED, Routes, SchemaChanges, Since, TableState, Uuids, branch_ledger
+from floe.tables.table_state import SINCE_PLANNED, Routes, SchemaUpdate, Since, TableState, Uuids, branch_ledger
 
 log = logging.getLogger(__name__)
 
@@ -38,14 +38,14 @@ class Lake:
     Each call loads the table again; a caller that needs a state twice keeps it. ``client``: their catalog.
     """
 
-    client: Tables
+    client: CatalogClient
     connector: Connector
     cluster_id: str
 
     @classmethod
     def of(cls, connector: Connector, cluster_id: str) -> "Lake":
         """Open the catalog of a connector. Raises CatalogMisconfigured or CatalogUnreachable."""
-        return cls(Tables.of(connector), connector, cluster_id)
+        return cls(CatalogClient.of(connector), connector, cluster_id)
 
     @cached_property
     def routes(self) -> Routes:
@@ -106,7 +106,7 @@ class Lake:
         with self.client.changing(".".join(table.name())):
             commit_change(table, append_files(table, branch, {}, ()))
 
-    def evolve(self, state: TableState, changes: SchemaChanges) -> TableState:
+    def evolve(self, state: TableState, changes: SchemaUpdate) -> TableState:
         """Create the table, or give it what it lacks in one update; one that does not take it has a ``problem``.
 
         Raises TableReplaced when another table has its name by now, CatalogUnreachable when the catalog does not answer.
@@ -155,12 +155,12 @@ class Lake:
             return state.refused(error)
         return replace(state, table=table, ledger=ledger)
 
-    def _created(self, name: str, changes: SchemaChanges) -> Table:
+    def _created(self, name: str, changes: SchemaUpdate) -> Table:
         log.info("creating table %s with %s columns", name, changes.count())
         settings = self.connector.table(name)
         return self.client.create(name, changes.new_schema(), settings, self.connector.schema.on_unsuitable)
 
-    def _changed(self, name: str, known: Table, changes: SchemaChanges) -> Table:
+    def _changed(self, name: str, known: Table, changes: SchemaUpdate) -> Table:
         log.info("adding %s columns to table %s", changes.count(), name)
         table = self.client.require(name)
         try:

@@ -1,5 +1,7 @@
 """Snapshot summaries: the sink's own properties, and floe's beside them."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import logging
@@ -46,7 +48,7 @@ _MAX = 2**63 - 1
 _SHOWN_CHARACTERS = 100
 
 
-class Committed(NamedTuple):
+class CommittedOffsets(NamedTuple):
     """The committed control offsets of one group on a branch: events below ``offsets`` are in it.
 
     ``is_known`` is False when no snapshot has any, and older ones, which may have had some, have expired.
@@ -61,7 +63,7 @@ def offsets_property(control_topic: str, group_id: str) -> str:
     return f"{PREFIX}{control_topic}.{group_id}"
 
 
-def committed_offsets(metadata: TableMetadata, branch: str, name: str) -> Committed:
+def committed_offsets(metadata: TableMetadata, branch: str, name: str) -> CommittedOffsets:
     """Read the property in the nearest ancestor that has it. Raises TableRefused for one that is no offsets."""
     oldest = None
     for snapshot in _history(metadata, branch):
@@ -75,9 +77,9 @@ def committed_offsets(metadata: TableMetadata, branch: str, name: str) -> Commit
             )
             raise TableRefused(msg, code="FLOE-412") from error
         if offsets is not None:
-            return Committed(offsets, True)
+            return CommittedOffsets(offsets, True)
         oldest = snapshot
-    return Committed({}, oldest is None or _is_first(metadata, oldest))
+    return CommittedOffsets({}, oldest is None or _is_first(metadata, oldest))
 
 
 def known_offsets(metadata: TableMetadata, branch: str, name: str) -> Offsets:

@@ -31,7 +31,7 @@ Uuids = Mapping[str, UUID | str | None]
 """The UUID that a table must have, by name; None: no table has it."""
 
 
-class SchemaChanges(Protocol):
+class SchemaUpdate(Protocol):
     """What a table lacks for some records: the columns of a new table, or an update of one that exists."""
 
     def count(self) -> int: ...

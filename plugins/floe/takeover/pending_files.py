@@ -20,7 +20,7 @@ from floe.control.topic_reader import ControlMessage
 from floe.control.wire.codec import decode
 from floe.control.wire.events import DataFile, DataWritten, PartitionType
 from floe.tables.exceptions import AnnouncementVoid
-from floe.tables.snapshot_summary import Committed, Offsets
+from floe.tables.snapshot_summary import CommittedOffsets, Offsets
 from floe.takeover.exceptions import TakeoverRefused
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
@@ -30,7 +30,7 @@ START_IT = "Start the sink again until it has committed, stop it, then take over
 LEAVE_OUT = "docs/how-to/kafka-connect.md says how to leave them out"
 
 
-class Written(NamedTuple):
+class PendingFiles(NamedTuple):
     """Files of one table, announced by the sink at one offset of the control topic."""
 
     partition: int
@@ -55,11 +55,11 @@ class Destination(NamedTuple):
 
     name: str
     uuid: UUID | None
-    committed: Committed
+    committed: CommittedOffsets
     is_own: bool
 
 
-def written_by_sink(messages: Iterable[ControlMessage], group_id: str) -> Iterator[Written]:
+def written_by_sink(messages: Iterable[ControlMessage], group_id: str) -> Iterator[PendingFiles]:
     """Yield what the sink of one group announced; what floe announced itself is left out.
 
     Raises TakeoverRefused for a message that cannot be read: it may be one that counts.
@@ -76,24 +76,26 @@ def written_by_sink(messages: Iterable[ControlMessage], group_id: str) -> Iterat
             )
             raise TakeoverRefused(msg, code="FLOE-706") from error
         if event.group_id == group_id and isinstance(event.payload, DataWritten):
-            yield Written(message.partition, message.offset, event.payload)
+            yield PendingFiles(message.partition, message.offset, event.payload)
 
 
-def collect(written: Iterable[Written], destination: Callable[[str], Destination]) -> dict[str, list[Written]]:
+def collect(
+    written: Iterable[PendingFiles], destination: Callable[[str], Destination]
+) -> dict[str, list[PendingFiles]]:
     """Sort events by table; those that their table has are dropped on the way."""
-    found: dict[str, list[Written]] = {}
+    found: dict[str, list[PendingFiles]] = {}
     for one in written:
         if one.offset >= destination(one.table).committed.offsets.get(one.partition, 0):
             found.setdefault(one.table, []).append(one)
     return found
 
 
-def uncommitted(written: Iterable[Written], offsets: Offsets) -> list[Written]:
+def uncommitted(written: Iterable[PendingFiles], offsets: Offsets) -> list[PendingFiles]:
     """Return the events at or above a table's control offsets, as the sink's coordinator takes them."""
     return [one for one in written if one.offset >= offsets.get(one.partition, 0)]
 
 
-def pending_of(table: Destination, written: Sequence[Written], coordinator: Offsets) -> list[Written]:
+def pending_of(table: Destination, written: Sequence[PendingFiles], coordinator: Offsets) -> list[PendingFiles]:
     """Return the events of one table that are to be committed.
 
     ``coordinator``: how far the sink's coordinator had finished with the control topic. Events below that, of a table
@@ -118,7 +120,7 @@ def pending_of(table: Destination, written: Sequence[Written], coordinator: Offs
     return known
 
 
-def files_of(written: Iterable[Written]) -> list[PendingFile]:
+def files_of(written: Iterable[PendingFiles]) -> list[PendingFile]:
     """Return the files of events, each once and none without records, as the sink's coordinator takes them."""
     files: dict[str, PendingFile] = {}
     for one in written:
@@ -155,12 +157,12 @@ def check_no_gap(table: Destination, starts: Offsets, ends: Offsets, coordinator
             raise TakeoverRefused(msg, code="FLOE-705")
 
 
-def _belongs(table: Destination, one: Written) -> bool:
+def _belongs(table: Destination, one: PendingFiles) -> bool:
     wanted = one.payload.table_reference.table_uuid
     return table.is_own and table.uuid is not None and wanted in (None, table.uuid)
 
 
-def _refuse_unknown(table: Destination, written: Sequence[Written], coordinator: Offsets) -> None:
+def _refuse_unknown(table: Destination, written: Sequence[PendingFiles], coordinator: Offsets) -> None:
     lost = [one for one in written if one.partition not in coordinator]
     if lost:
         msg = (
@@ -171,7 +173,7 @@ def _refuse_unknown(table: Destination, written: Sequence[Written], coordinator:
         raise TakeoverRefused(msg, code="FLOE-706")
 
 
-def _stray(table: Destination, strays: Sequence[Written]) -> str:
+def _stray(table: Destination, strays: Sequence[PendingFiles]) -> str:
     count = sum(len(one.payload.data_files or ()) for one in strays)
     what = f"{count} announced file(s) (first at {_where(strays[0])}) are for table {table.name!r}, which "
     if not table.is_own:
@@ -188,7 +190,7 @@ def _stray(table: Destination, strays: Sequence[Written]) -> str:
     )
 
 
-def _where(one: Written) -> str:
+def _where(one: PendingFiles) -> str:
     return f"the event at {one.partition}@{one.offset} of the control topic"
 
 

@@ -32,7 +32,7 @@ from floe.takeover.pending_files import (
     LEAVE_OUT,
     START_IT,
     PendingFile,
-    Written,
+    PendingFiles,
     check_footers,
     files_of,
     uncommitted,
@@ -75,7 +75,7 @@ class InitialLedger:
         """Return a table's ledger as it is to be. Raises TableRefused."""
         return ledger.seeded(self.positions, self.written, KAFKA_CONNECT_ROUTE)
 
-    def left(self, table: Table, written: Sequence[Written]) -> list[PendingFile]:
+    def left(self, table: Table, written: Sequence[PendingFiles]) -> list[PendingFile]:
         """Return the files of events that the table does not have: by its control offsets, and by their names."""
         name = offsets_property(self.plan.control_topic, self.groups[-1])
         files = files_of(uncommitted(written, committed_offsets(table.metadata, self.branch, name).offsets))
@@ -105,7 +105,7 @@ class InitialLedger:
         }
 
 
-def check_table(table: Table, seed: InitialLedger, written: Sequence[Written]) -> None:
+def check_table(table: Table, seed: InitialLedger, written: Sequence[PendingFiles]) -> None:
     """Raise TakeoverRefused or TableRefused unless the table can be taken over with the files of these events."""
     name = ".".join(table.name())
     seed.added_to(branch_ledger(table, seed.branch, seed.plan.group_id, seed.plan.cluster_id))
@@ -120,7 +120,7 @@ def check_table(table: Table, seed: InitialLedger, written: Sequence[Written]) -
 
 
 def commit_takeover(
-    lake: Lake, name: str, seed: InitialLedger, written: Sequence[Written], retry_for: float
+    lake: Lake, name: str, seed: InitialLedger, written: Sequence[PendingFiles], retry_for: float
 ) -> TableTakeover:
     """Commit files and ledger to one table in one snapshot, once, however often this is called.
 

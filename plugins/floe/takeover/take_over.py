@@ -26,10 +26,10 @@ from floe.model.route_hash import MAIN_BRANCH
 from floe.tables.connector_ledgers import Ledgers
 from floe.tables.history import snapshot_property
 from floe.tables.lake import Lake
-from floe.tables.snapshot_summary import Committed, Offsets, committed_offsets, offsets_property, topic_in_use
+from floe.tables.snapshot_summary import CommittedOffsets, Offsets, committed_offsets, offsets_property, topic_in_use
 from floe.tables.table_state import Routes
 from floe.takeover.exceptions import TakeoverBlocked, TakeoverRefused
-from floe.takeover.pending_files import Destination, Written, check_no_gap, collect, pending_of, written_by_sink
+from floe.takeover.pending_files import Destination, PendingFiles, check_no_gap, collect, pending_of, written_by_sink
 from floe.takeover.seed_table import KIND, InitialLedger, TableTakeover, check_table, commit_takeover
 from floe.takeover.sink_state import SinkState, is_floes, look, with_metadata
 
@@ -119,7 +119,7 @@ class _Takeover:
     def _seed_of(self, name: str) -> InitialLedger:
         return replace(self._seed, branch=self._routes.branch(name))
 
-    def _pending(self) -> dict[str, list[Written]]:
+    def _pending(self) -> dict[str, list[PendingFiles]]:
         """Return the events to commit by table, after all that the control topic contains was checked."""
         destination = cache(self._destination)
         own = [destination(name) for name in self._ledgers.names]
@@ -143,7 +143,7 @@ class _Takeover:
         table = self._ledgers.tables.load(name)
         is_own = self._connector.routing.is_dynamic or name in self._connector.tables
         if table is None:
-            return Destination(name, None, Committed({}, True), is_own)
+            return Destination(name, None, CommittedOffsets({}, True), is_own)
         group, topic = self._connector.sink_group_id, self._connector.control_topic
         used = topic_in_use(table.metadata, self._routes.branch(name), group)
         if is_own and used not in (None, topic) and not self._left.control.is_empty:
@@ -215,7 +215,7 @@ class TakenPositions:
         self._positions = tuple(positions)
         self._seed = seed
 
-    def move(self, taken: Sequence[TableTakeover], pending: Mapping[str, Sequence[Written]]) -> list[str]:
+    def move(self, taken: Sequence[TableTakeover], pending: Mapping[str, Sequence[PendingFiles]]) -> list[str]:
         """Send positions and events in one fenced transaction, and return notes for the operator.
 
         Raises TakeoverBlocked when the positions are no longer those that were taken over.
@@ -282,7 +282,9 @@ class TakenPositions:
             for ledger in ledgers
         )
 
-    def _records(self, taken: Sequence[TableTakeover], pending: Mapping[str, Sequence[Written]]) -> list[ControlRecord]:
+    def _records(
+        self, taken: Sequence[TableTakeover], pending: Mapping[str, Sequence[PendingFiles]]
+    ) -> list[ControlRecord]:
         """Return the events that the sink's coordinator would have sent, for other readers of the control topic."""
         commit_id = self._seed.plan.commit_id
         payloads: list[Any] = [

@@ -27,7 +27,7 @@ _OTHER_TYPES: Final = {b"\xce\xce\xce\xce": "JCEKS"}
 
 
 @dataclass(frozen=True)
-class Identity:
+class TlsIdentity:
     """A client's certificate with those of its issuers, and its private key: PEM texts.
 
     ``key_password``: the one that the key is still encrypted with, which only a key of a PEM file is; "" for none.
@@ -46,7 +46,7 @@ def trusted_certificates(store: StoreFile) -> str:
     return "".join(found)
 
 
-def identity(store: StoreFile, key_password: str = "") -> Identity:
+def identity(store: StoreFile, key_password: str = "") -> TlsIdentity:
     """Return the certificate and the private key of a key store.
 
     ``key_password``: that of the private key; without one it is the store's, as in Java. Raises StoreUnusable.
@@ -60,7 +60,7 @@ def identity(store: StoreFile, key_password: str = "") -> Identity:
         raise _unusable(store, "it has no certificate of its private key: put both into it")
     with _explained(store):
         key = entry.key(key_password or store.password)
-    return Identity("".join(entry.chain), key, key_password if "ENCRYPTED" in key else "")
+    return TlsIdentity("".join(entry.chain), key, key_password if "ENCRYPTED" in key else "")
 
 
 def _entries(store: StoreFile) -> Entries:

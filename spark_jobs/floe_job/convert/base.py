@@ -21,7 +21,7 @@ from pyiceberg.table.name_mapping import NameMapping
 from pyiceberg.types import IcebergType, NestedField, StringType, StructType
 
 from floe_job.contract.dead_letter import Rejected
-from floe_job.convert.column_limits import Part, in_parts
+from floe_job.convert.column_limits import ChunkPart, in_parts
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.proposal import ColumnRules
 from floe_job.source.record_batch import ParsedValues
@@ -129,7 +129,7 @@ class TableField:
         return decoded.rejected, column.cast(pa.large_string())
 
 
-def _some(values: Sequence[bytes] | ParsedValues, part: Part) -> Sequence[bytes] | ParsedValues:
+def _some(values: Sequence[bytes] | ParsedValues, part: ChunkPart) -> Sequence[bytes] | ParsedValues:
     if part == (0, len(values)):
         return values
     rows = range(*part)

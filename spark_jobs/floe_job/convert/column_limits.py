@@ -29,23 +29,23 @@ class ColumnsTooLarge(Exception):
     """The columns of several values would take more memory than they should; of half of them they may not."""
 
 
-class Part(NamedTuple):
+class ChunkPart(NamedTuple):
     """Values of some, by index."""
 
     first: int
     last: int
 
 
-def in_parts(count: int, decode: Callable[[Part], Found]) -> Iterator[tuple[Part, Found]]:
+def in_parts(count: int, decode: Callable[[ChunkPart], Found]) -> Iterator[tuple[ChunkPart, Found]]:
     """Decode values, all at once or in parts that are as large as they may be; yield each part when it is decoded."""
-    waiting = [Part(0, count)]
+    waiting = [ChunkPart(0, count)]
     while waiting:
         part = waiting.pop()
         try:
             found = decode(part)
         except ColumnsTooLarge:
             middle = (part.first + part.last) // 2
-            waiting += [Part(middle, part.last), Part(part.first, middle)]
+            waiting += [ChunkPart(middle, part.last), ChunkPart(part.first, middle)]
             continue
         yield part, found
         del found  # its memory is free before the next part is decoded

@@ -27,19 +27,16 @@ class LookupRecorder:
 
     def watched(self, source: SchemaSource) -> SchemaSource:
         """Return a source that notes what it is asked for."""
-        from floe.schema_registry.exceptions import (
-            UnknownSchema,
-            UnusableSchema,  # not above: few tasks have a registry
-        )
+        from floe.schema_registry.exceptions import SchemaMissing, SchemaRefused
 
         def schema_of(schema_id: int) -> RegisteredSchema:
             try:
                 schema = source(schema_id)
-            except UnknownSchema:
+            except SchemaMissing:
                 if len(self._unknown) < MAX_NAMED and schema_id not in self._unknown:
                     self._unknown.append(schema_id)
                 raise
-            except UnusableSchema:
+            except SchemaRefused:
                 self._found = True
                 raise
             self._found = True

@@ -50,32 +50,32 @@ class ExtJsonDecoder:
     def decode(self, values: Sequence[bytes]) -> TypedBatch:
         """Decode values, none of them None. Raises RegistryError."""
         batch = _Batch(packed(values), self._stage)
-        groups: dict[int, Payloads] = {}
+        groups: dict[int, ExtJsonPayloads] = {}
         others: list[int] = []
         for place, (start, end) in enumerate(zip(batch.starts, batch.ends, strict=True)):
             opened = cut(batch.buffer.text, start, end)
             if opened is None:
                 others.append(place)
             else:
-                groups.setdefault(opened.schema_id, Payloads()).add(place, start, opened)
+                groups.setdefault(opened.schema_id, ExtJsonPayloads()).add(place, start, opened)
         others += self._decode_groups(batch, groups, is_cut=True)
         self._decode_groups(batch, self._opened(batch, values, sorted(others)), is_cut=False)
         batch.rejected.sort(key=lambda one: one.index)
         return TypedBatch(tuple(batch.parts), tuple(batch.rejected), batch.fast_rows)
 
-    def _opened(self, batch: _Batch, values: Sequence[bytes], places: Sequence[int]) -> dict[int, Payloads]:
+    def _opened(self, batch: _Batch, values: Sequence[bytes], places: Sequence[int]) -> dict[int, ExtJsonPayloads]:
         """Take records apart one by one."""
-        groups: dict[int, Payloads] = {}
+        groups: dict[int, ExtJsonPayloads] = {}
         for place in places:
             try:
                 opened = open_record(values[place])
             except Malformed as error:
                 batch.reject(place, error)
             else:
-                groups.setdefault(opened.schema_id, Payloads()).add(place, batch.starts[place], opened)
+                groups.setdefault(opened.schema_id, ExtJsonPayloads()).add(place, batch.starts[place], opened)
         return groups
 
-    def _decode_groups(self, batch: _Batch, groups: dict[int, Payloads], *, is_cut: bool) -> list[int]:
+    def _decode_groups(self, batch: _Batch, groups: dict[int, ExtJsonPayloads], *, is_cut: bool) -> list[int]:
         """Decode payloads; return the records whose payload is no JSON as it was cut."""
         again: list[int] = []
         for schema_id, payloads in groups.items():
@@ -145,7 +145,7 @@ _PREFIX: Final = re.compile(rb'\{"schemaId":(0|[1-9]\d{0,17}),"payload":')
 """As Apicurio's converter writes records; others are parsed."""
 
 
-class Opened(NamedTuple):
+class OpenedRecord(NamedTuple):
     """A record, taken apart. ``start``, ``end``: of its payload, in its bytes."""
 
     schema_id: int
@@ -153,7 +153,7 @@ class Opened(NamedTuple):
     end: int
 
 
-def cut(text: bytearray, start: int, end: int) -> Opened | None:
+def cut(text: bytearray, start: int, end: int) -> OpenedRecord | None:
     """Return what a record is if it is as the converter writes it, by its first bytes and its last; None if not.
 
     Whether that is so the payload shows: what is left of another record is no JSON.
@@ -161,10 +161,10 @@ def cut(text: bytearray, start: int, end: int) -> Opened | None:
     found = _PREFIX.match(text, start, end)
     if found is None or end - 1 <= found.end() or text[end - 1] != ord("}"):
         return None
-    return Opened(int(found[1]), found.end() - start, end - 1 - start)
+    return OpenedRecord(int(found[1]), found.end() - start, end - 1 - start)
 
 
-def open_record(record: bytes) -> Opened:
+def open_record(record: bytes) -> OpenedRecord:
     """Parse a record. Of a name that is there twice the last counts, and others are ignored. Raises Malformed."""
     try:
         text, members = members_of(record)
@@ -178,7 +178,7 @@ def open_record(record: bytes) -> Opened:
         raise Malformed(problem)
     _, _, start, end = _member(last, PAYLOAD)
     begin = len(text[:start].encode())
-    return Opened(schema_id, begin, begin + len(text[start:end].encode()))
+    return OpenedRecord(schema_id, begin, begin + len(text[start:end].encode()))
 
 
 def _member(found: dict[str, Member], name: str) -> Member:
@@ -189,14 +189,14 @@ def _member(found: dict[str, Member], name: str) -> Member:
 
 
 @dataclass
-class Payloads:
+class ExtJsonPayloads:
     """The payloads of one schema: the index of each record, and where its payload is in the buffer."""
 
     places: list[int] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
 
-    def add(self, place: int, begin: int, opened: Opened) -> None:
+    def add(self, place: int, begin: int, opened: OpenedRecord) -> None:
         """Add the payload of a record that begins at ``begin``."""
         self.places.append(place)
         self.starts.append(begin + opened.start)

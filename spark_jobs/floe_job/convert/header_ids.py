@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.with_registry import registry_of
 from floe.config.schema_registry.settings import IdKind, RegistrySettings
-from floe.schema_registry.exceptions import UnusableSchema
+from floe.schema_registry.exceptions import SchemaRefused
 from floe.schema_registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.guids import FIRST, MAX_GUIDS, GuidNumbers
@@ -148,7 +148,7 @@ def source_of_both_kinds(settings: RegistrySettings, context: ConverterContext) 
 
     def schema_of(schema_id: int) -> RegisteredSchema:
         if schema_id in _REFUSED_IDS:
-            raise UnusableSchema(_REFUSED_IDS[schema_id], schema_id)
+            raise SchemaRefused(_REFUSED_IDS[schema_id], schema_id)
         return of_other(schema_id - added) if schema_id >= added else own(schema_id)
 
     return schema_of
@@ -218,7 +218,7 @@ def source_of_guids(settings: RegistrySettings, context: ConverterContext) -> Sc
 
     def schema_of(schema_id: int) -> RegisteredSchema:
         if schema_id in _REFUSED_GUIDS:
-            raise UnusableSchema(_REFUSED_GUIDS[schema_id], schema_id)
+            raise SchemaRefused(_REFUSED_GUIDS[schema_id], schema_id)
         guid = context.guids.guid_of(schema_id)
         return by_id(schema_id) if guid is None else by_guid(guid.int)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyiceberg.schema import Schema
 from pyiceberg.types import TimeType
 
-from floe.catalogs.exceptions import LoginRefused
+from floe.catalogs.exceptions import CatalogLoginRefused
 from floe.control.searches import announced_ranges
 from floe.control.topic_reader import control_ends
 from floe.kafka.admin import Cluster
@@ -198,7 +198,7 @@ def _is_unknown(job: SliceJob, table: SliceTable) -> bool:
     """Return whether the records of a table could be dead letters, if it were known what the table contains."""
     if table.problem is None or table.is_for_dead_letters or not job.gives_dead_letters_for(table.name):
         return False
-    if isinstance(table.problem, LoginRefused):
+    if isinstance(table.problem, CatalogLoginRefused):
         raise table.problem
     return True
 

@@ -29,7 +29,7 @@ GROUP = "floe-slice"
 """Spark's name for the jobs of a slice: the context starts its workers by another one, beside it."""
 
 
-class Progress(NamedTuple):
+class JobProgress(NamedTuple):
     """How many of the ``tasks`` that run are done. ``work``: of those among them of which it is known yet."""
 
     done: int = 0
@@ -103,17 +103,17 @@ class SparkJobs:
         now = self.counts()
         return f"{now.done} of {now.tasks} tasks were done"
 
-    def counts(self) -> Progress:
+    def counts(self) -> JobProgress:
         """Return how far the tasks are that run; no tasks between two runs."""
         if not self._is_running:
-            return Progress()
+            return JobProgress()
         if not is_connected(self._spark):
             tracker = context_of(self._spark).statusTracker()
             jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(GROUP)]
             own = {stage for job in jobs if job is not None for stage in job.stageIds}
             stages = [tracker.getStageInfo(stage) for stage in own.intersection(tracker.getActiveStageIds())]
             self._completed = sum(stage.numCompletedTasks for stage in stages if stage is not None)
-        return Progress(min(self._completed, self._tasks), self._tasks, self._meter.value)
+        return JobProgress(min(self._completed, self._tasks), self._tasks, self._meter.value)
 
     def _note(self, stages: Iterable[Any] | None, *_: object, **__: object) -> None:
         """Keep what Spark Connect reports about its tasks."""
@@ -239,7 +239,7 @@ EVERY = 30.0
 class Counted(Protocol):
     """Tasks that run elsewhere."""
 
-    def counts(self) -> Progress:
+    def counts(self) -> JobProgress:
         """Return how far the tasks are that run."""
 
 
@@ -274,7 +274,7 @@ class ProgressLog:
                 log.info("%s", progress_line(self._slice, now, time.monotonic() - begun))
 
 
-def progress_line(slice_: Slice, now: Progress, seconds: float) -> str:
+def progress_line(slice_: Slice, now: JobProgress, seconds: float) -> str:
     """Say how far a slice is after some seconds, and when it may end, by the tasks that have ended."""
     done, tasks, work = now
     text = f"{done} of {tasks} tasks done, of {slice_.records:,} offsets, after {seconds:.0f} s"

@@ -59,9 +59,9 @@ class ProposedColumns:
         self._rules = rules
         self._names = names
         self.count = count
-        self._nodes: dict[Path, tuple[Path, Node]] = {}
+        self._nodes: dict[Path, tuple[Path, ColumnNode]] = {}
         self._open = AddedColumns(self._nodes, fold=rules.case_insensitive)
-        self._change = Change()
+        self._change = RecordChange()
         self._unread: dict[Path, None] = {}
 
     def take(self, found: Found) -> bool:
@@ -80,7 +80,7 @@ class ProposedColumns:
         return self._take(found)
 
     def _take(self, found: Found) -> bool:
-        self._change = change = Change()
+        self._change = change = RecordChange()
         for path, value in found:
             self._widen(path, value)
         for path, value in found:
@@ -109,7 +109,7 @@ class ProposedColumns:
         for node in change.touched:
             node.proposal = None
         self._unread |= change.roots
-        self._change = Change()
+        self._change = RecordChange()
 
     def undo(self) -> None:
         """Undo what the last record changed."""
@@ -117,7 +117,7 @@ class ProposedColumns:
             return
         for step in reversed(self._change.undo):
             step()
-        self._change = Change()
+        self._change = RecordChange()
 
     def changes(self) -> dict[Path, Proposal]:
         """Return the columns that have changed since the last call, in record order."""
@@ -146,7 +146,7 @@ class ProposedColumns:
             self._change.added.append((path, node))
             self._change.roots[path] = None
 
-    def _extend(self, node: Node, value: Any, path: Path) -> bool:
+    def _extend(self, node: ColumnNode, value: Any, path: Path) -> bool:
         """Widen a node by one more value; return whether it changed."""
         if value is None:
             return False
@@ -164,7 +164,7 @@ class ProposedColumns:
         self._change.touched.append(node)
         return True
 
-    def _extend_field(self, node: Node, same: str, key: str, entry: Any, path: Path) -> bool:
+    def _extend_field(self, node: ColumnNode, same: str, key: str, entry: Any, path: Path) -> bool:
         known = node.fields.get(same)
         if known is not None:
             return self._extend(known[1], entry, (*path, known[0]))
@@ -177,7 +177,7 @@ class ProposedColumns:
         self._change.added.append(((*path, key), added))
         return True
 
-    def _infer(self, value: Any, path: Path, *, is_new: bool = True) -> Node | None:
+    def _infer(self, value: Any, path: Path, *, is_new: bool = True) -> ColumnNode | None:
         """Propose a type for a value, by the rules of ``floe_job.schema.inference``; None where it has none.
 
         Raises NestedTooDeep, unless it becomes no column.
@@ -186,7 +186,7 @@ class ProposedColumns:
             entries = distinct(value, self._rules).items()
             found = ((same, key, self._infer(entry, (*path, key), is_new=is_new)) for same, (key, entry) in entries)
             fields = {same: (key, node) for same, key, node in found if node is not None}
-            return Node(STRUCT, fields) if fields else None
+            return ColumnNode(STRUCT, fields) if fields else None
         if isinstance(value, list):
             element = self._scalar_element(value, (*path, ELEMENT), is_new=is_new)
             for entry in value if element is None else ():
@@ -194,32 +194,32 @@ class ProposedColumns:
                     element = self._infer(entry, (*path, ELEMENT), is_new=is_new)
                 else:
                     self._extend(element, entry, (*path, ELEMENT))
-            return None if element is None else Node(LIST, {}, element)
+            return None if element is None else ColumnNode(LIST, {}, element)
         kind = infer(value)
         if not isinstance(kind, str):
             return None
         if is_new:
             check_depth(path)
-        return Node(kind)
+        return ColumnNode(kind)
 
-    def _scalar_element(self, values: list[Any], path: Path, *, is_new: bool) -> Node | None:
+    def _scalar_element(self, values: list[Any], path: Path, *, is_new: bool) -> ColumnNode | None:
         """Propose the element of a list of nothing but scalars, all at once; None for other lists."""
         kind = kind_of_all(values, self._rules.on_conflict)
         if kind is None:
             return None
         if is_new:
             check_depth(path)
-        return Node(kind)
+        return ColumnNode(kind)
 
-    def _look_at(self, value: Any, path: Path) -> Node | None:
+    def _look_at(self, value: Any, path: Path) -> ColumnNode | None:
         """Propose a type for a value that becomes no column."""
-        change, self._change = self._change, Change()
+        change, self._change = self._change, RecordChange()
         try:
             return self._infer(value, path, is_new=False)
         finally:
             self._change = change
 
-    def _merge(self, node: Node, later: Node | None, path: Path) -> bool:
+    def _merge(self, node: ColumnNode, later: ColumnNode | None, path: Path) -> bool:
         """Merge a value of another kind into a node."""
         if later is None or later.kind == node.kind:
             return False
@@ -229,7 +229,7 @@ class ProposedColumns:
             kind = resolved if isinstance(resolved, str) else node.kind
         if kind == node.kind:
             return False
-        before = Node(node.kind, node.fields, node.element)
+        before = ColumnNode(node.kind, node.fields, node.element)
         if node.fields or node.element is not None:
             self._change.dropped.append((path, before))
 
@@ -242,7 +242,7 @@ class ProposedColumns:
 
     # -- judging ------------------------------------------------------------------------------------------------------
 
-    def _convert(self, node: Node, value: Any) -> None:
+    def _convert(self, node: ColumnNode, value: Any) -> None:
         """Convert a value to the current proposal for it. Raises Unconvertible."""
         if value is None:
             return
@@ -266,7 +266,7 @@ class ProposedColumns:
     def _converter(self, kind: str) -> Converter:
         return _made_converter(kind) if self.takes_made else _converter(kind)
 
-    def _convert_struct(self, node: Node, value: Any) -> None:
+    def _convert_struct(self, node: ColumnNode, value: Any) -> None:
         if not isinstance(value, dict):
             raise refuse(value, STRUCT)
         for same, (_, entry) in distinct(value, self._rules).items():
@@ -291,7 +291,7 @@ class ProposedColumns:
         self._names.check(names, first)
 
 
-def _outline(node: Node) -> Proposal:
+def _outline(node: ColumnNode) -> Proposal:
     """Return what a node is without what is inside: enough to decide between two of different kinds."""
     if node.kind == STRUCT:
         return StructOf(())
@@ -315,26 +315,26 @@ STRUCT, LIST = "struct", "list"
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class ColumnNode:
     """A proposal that grows. ``fields``: of a struct, name and node by what spellings of a name have in common.
 
     ``is_kept``: an accepted record contains it.
     """
 
     kind: str
-    fields: dict[str, tuple[str, Node]] = field(default_factory=dict)
-    element: Node | None = None
+    fields: dict[str, tuple[str, ColumnNode]] = field(default_factory=dict)
+    element: ColumnNode | None = None
     proposal: Proposal | None = None
     is_kept: bool = False
 
-    def inside(self, path: Path) -> Iterator[tuple[Path, Node]]:
+    def inside(self, path: Path) -> Iterator[tuple[Path, ColumnNode]]:
         """Yield the nodes right inside, with their paths."""
         if self.element is not None:
             yield (*path, ELEMENT), self.element
         for name, node in self.fields.values():
             yield (*path, name), node
 
-    def all(self, path: Path) -> list[tuple[Path, Node]]:
+    def all(self, path: Path) -> list[tuple[Path, ColumnNode]]:
         """Return this node and all inside, with their paths."""
         found = [(path, self)]
         for place, node in found:  # which grows
@@ -352,16 +352,16 @@ class Node:
 
 
 @dataclass
-class Change:
+class RecordChange:
     """What one record changes, and how to undo it. ``added`` and ``dropped`` are outermost nodes."""
 
     roots: dict[Path, None] = field(default_factory=dict)
-    added: list[tuple[Path, Node]] = field(default_factory=list)
-    dropped: list[tuple[Path, Node]] = field(default_factory=list)
-    touched: list[Node] = field(default_factory=list)
+    added: list[tuple[Path, ColumnNode]] = field(default_factory=list)
+    dropped: list[tuple[Path, ColumnNode]] = field(default_factory=list)
+    touched: list[ColumnNode] = field(default_factory=list)
     undo: list[Callable[[], object]] = field(default_factory=list)
 
-    def nodes_added(self) -> list[tuple[Path, Node]]:
+    def nodes_added(self) -> list[tuple[Path, ColumnNode]]:
         """Return all new nodes that are still there."""
         gone = {path for path, _ in self.dropped}
         nodes = {inner: node for path, one in self.added for inner, node in one.all(path)}
@@ -378,7 +378,7 @@ class Change:
 class AddedColumns:
     """Compares records with the columns, by path, that earlier records have added."""
 
-    def __init__(self, nodes: Mapping[Path, tuple[Path, Node]], *, fold: bool) -> None:
+    def __init__(self, nodes: Mapping[Path, tuple[Path, ColumnNode]], *, fold: bool) -> None:
         """``nodes`` may grow meanwhile. ``fold``: names are looked up without regard to case."""
         self._nodes = nodes
         self._fold = fold
@@ -404,7 +404,7 @@ class AddedColumns:
                 first = known[0] if known else path
         return self._alone + sum(map(columns, self._added.values())), first
 
-    def _grows(self, same: Path, path: Path, value: Any, known: Node | None) -> bool:
+    def _grows(self, same: Path, path: Path, value: Any, known: ColumnNode | None) -> bool:
         is_alone = len(path) == 1 or not (ELEMENT in path or VALUE in path)
         try:
             if known is None:
@@ -431,7 +431,7 @@ class AddedColumns:
         added[place] = joined(added[place], inside) if place in added else inside
         return True
 
-    def _beside(self, node: Node, value: Any, depth: int, *, is_alone: bool) -> None:
+    def _beside(self, node: ColumnNode, value: Any, depth: int, *, is_alone: bool) -> None:
         """Examine a value of a known column."""
         if value is None:
             return
@@ -449,7 +449,7 @@ class AddedColumns:
             if kind != node.kind and not (kind == "long" and node.kind == "double"):
                 raise Unsure
 
-    def _inside(self, node: Node, value: dict[str, Any], depth: int, *, is_alone: bool) -> None:
+    def _inside(self, node: ColumnNode, value: dict[str, Any], depth: int, *, is_alone: bool) -> None:
         for key, entry in (lowered(value) if self._fold else value).items():
             known = node.fields.get(key)
             if known is not None:

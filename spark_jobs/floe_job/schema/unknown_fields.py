@@ -32,7 +32,7 @@ class _Struct:
 _Known = _Struct | _Inside | None
 
 
-class Unknown:
+class UnknownFields:
     """Finds the fields of records that a schema has no columns for."""
 
     def __init__(self, schema: Schema, lookup: Lookup, rules: ColumnRules) -> None:

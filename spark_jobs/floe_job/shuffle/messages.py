@@ -23,7 +23,7 @@ MAX_BLOCK_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Part:
+class PartitionRows:
     """Rows of one partition of a table, as one encapsulated Arrow IPC message without the schema."""
 
     partition: str
@@ -37,7 +37,7 @@ class RowBlock:
     table: str
     task: int
     number: int
-    parts: tuple[Part, ...]
+    parts: tuple[PartitionRows, ...]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class SendQueue:
         digest = blake2b(f"{table} {partition}".encode(), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self._writers
 
-    def put(self, writer: int, table: str, parts: tuple[Part, ...]) -> None:
+    def put(self, writer: int, table: str, parts: tuple[PartitionRows, ...]) -> None:
         """Add a row block."""
         self._waiting.append((writer, RowBlock(table, self._task, self._count, parts)))
         self._count += 1

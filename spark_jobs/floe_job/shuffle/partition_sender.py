@@ -12,7 +12,7 @@ from floe.control.data_files import SpecFiles
 from floe.parquet.budget import WriteBudget
 from floe.parquet.partitions import Partitioner
 from floe_job.contract.task import TableTarget
-from floe_job.shuffle.messages import Part, SendQueue
+from floe_job.shuffle.messages import PartitionRows, SendQueue
 
 
 class PartitionSender:
@@ -81,7 +81,7 @@ class BlockBuilder:
         waiting = self.drop()
         if waiting:
             parts = tuple(
-                Part(partition, batch.serialize().to_pybytes())
+                PartitionRows(partition, batch.serialize().to_pybytes())
                 for partition, tables in waiting.items()
                 for batch in pa.concat_tables(tables).combine_chunks().to_batches()
             )

@@ -15,7 +15,7 @@ from floe_job.source.values import Values
 
 
 @dataclass(frozen=True)
-class Batch:
+class FetchedBatch:
     """Records of one partition: the same place in each column is the same record. Addresses are 0 where there is none."""
 
     refs: BlockRefs
@@ -26,7 +26,7 @@ class Batch:
     key_sizes: Words
 
     @classmethod
-    def of(cls, block: MessageBlock) -> tuple[Batch, Words]:
+    def of(cls, block: MessageBlock) -> tuple[FetchedBatch, Words]:
         """Read the columns of messages; return the records, and those that are events."""
         errors, *found = columns(block.pointers, "err", "offset", "payload", "len", "key_len")
         batch = cls((block,), block.pointers, *found)
@@ -35,13 +35,13 @@ class Batch:
         return batch.where(errors == 0), block.pointers[errors != 0]
 
     @staticmethod
-    def joined(parts: Sequence[Batch]) -> Batch:
+    def joined(parts: Sequence[FetchedBatch]) -> FetchedBatch:
         """Concatenate batches of one consumer."""
         return parts[0] if len(parts) == 1 else parts[0]._joined(parts)
 
-    def _joined(self, parts: Sequence[Batch]) -> Batch:
+    def _joined(self, parts: Sequence[FetchedBatch]) -> FetchedBatch:
         refs = tuple(block for part in parts for block in part.refs)
-        return Batch(
+        return FetchedBatch(
             refs,
             np.concatenate([part.pointers for part in parts]),
             np.concatenate([part.offsets for part in parts]),
@@ -53,9 +53,9 @@ class Batch:
     def __len__(self) -> int:
         return len(self.pointers)
 
-    def where(self, mask: np.ndarray[Any, np.dtype[np.bool_]] | slice) -> Batch:
+    def where(self, mask: np.ndarray[Any, np.dtype[np.bool_]] | slice) -> FetchedBatch:
         """Return the records that a mask or a slice has."""
-        return Batch(
+        return FetchedBatch(
             self.refs,
             self.pointers[mask],
             self.offsets[mask],
@@ -64,7 +64,7 @@ class Batch:
             self.key_sizes[mask],
         )
 
-    def split(self, nbytes: int) -> Iterator[Batch]:
+    def split(self, nbytes: int) -> Iterator[FetchedBatch]:
         """Divide the batch where its values reach so many bytes; a part has at least one record."""
         ends = np.cumsum(self.sizes + self.key_sizes)
         start = 0

@@ -15,9 +15,9 @@ import numpy as np
 
 from floe.kafka.client_log import LEVELS
 from floe.kafka.reader_limits import MIB, ReaderLimits
-from floe_job.source.batch import Batch
+from floe_job.source.batch import FetchedBatch
 from floe_job.source.messages import NO_TIME, HeaderKinds, Headers, Message, Messages, has_header, last_of
-from floe_job.source.native.consumer import Event, SettingRefused
+from floe_job.source.native.consumer import ConsumerEvent, SettingRefused
 from floe_job.source.native.kafka_batch import Measured
 from floe_job.source.native.memory import Words
 from floe_job.source.native.outline import Stretch
@@ -93,7 +93,7 @@ class PortableConsumer:
         """Return what measures batches. ``one``: each call returns a single batch."""
         return AnswerSizes(limits, is_one=one)
 
-    def consume(self, seconds: float) -> tuple[Batch, list[Event]]:
+    def consume(self, seconds: float) -> tuple[FetchedBatch, list[ConsumerEvent]]:
         """Return what is available, after at most some seconds: records, and events between them."""
         batch, events = self._consume(seconds, self._batch_records)
         if len(batch):
@@ -101,7 +101,7 @@ class PortableConsumer:
             self._batch_records = max(1, min(self._most, self._batch_bytes // mean))
         return batch, events
 
-    def consume_answer(self, seconds: float) -> tuple[Batch, list[Event]]:
+    def consume_answer(self, seconds: float) -> tuple[FetchedBatch, list[ConsumerEvent]]:
         """Return what is available as soon as there is something, or after some seconds. An answer arrives as a whole."""
         part, events = self._consume(seconds, 1)
         parts, is_more = [part], bool(len(part))
@@ -110,9 +110,9 @@ class PortableConsumer:
             parts.append(part)
             events += more
             is_more = len(part) + len(more) == self._most
-        return Batch.joined(parts), events
+        return FetchedBatch.joined(parts), events
 
-    def _consume(self, seconds: float, most: int) -> tuple[Batch, list[Event]]:
+    def _consume(self, seconds: float, most: int) -> tuple[FetchedBatch, list[ConsumerEvent]]:
         found = self._client.consume(most, seconds)
         if not any(map(ck.Message.error, found)):
             return PortableBatch.of_messages(found), []
@@ -142,7 +142,7 @@ class AnswerSizes:
         self._limits = limits
         self._is_one = is_one
 
-    def measure(self, records: Batch, ignored: int = 0) -> Measured:
+    def measure(self, records: FetchedBatch, ignored: int = 0) -> Measured:
         """Return the size of records, keys and headers included, and their batches."""
         del ignored
         headers = filter(None, records.headers) if isinstance(records, PortableBatch) else ()
@@ -151,8 +151,8 @@ class AnswerSizes:
         return Measured(nbytes, [Stretch(int(records.offsets[0]), 0, nbytes)] if nbytes else [], is_unsure)
 
 
-def _event(message: ck.Message, error: ck.KafkaError) -> Event:
-    return Event(message.topic() or "", message.partition() or 0, message.offset() or 0, error)
+def _event(message: ck.Message, error: ck.KafkaError) -> ConsumerEvent:
+    return ConsumerEvent(message.topic() or "", message.partition() or 0, message.offset() or 0, error)
 
 
 def _words(error: Exception) -> str:
@@ -166,7 +166,7 @@ def _words(error: Exception) -> str:
 NO_TIMESTAMP = ck.TIMESTAMP_NOT_AVAILABLE
 
 
-class PortableBatch(Batch):
+class PortableBatch(FetchedBatch):
     """Records of one partition, each an object of confluent-kafka's.
 
     ``headers``: of each, as they can be requested only once; None where they cannot be read.
@@ -202,7 +202,7 @@ class PortableBatch(Batch):
     def last_epoch(self) -> int | None:
         return self.own[-1].leader_epoch()
 
-    def _joined(self, parts: Sequence[Batch]) -> Batch:
+    def _joined(self, parts: Sequence[FetchedBatch]) -> FetchedBatch:
         return self._made(
             [message for part in parts if isinstance(part, PortableBatch) for message in part.own],
             [headers for part in parts if isinstance(part, PortableBatch) for headers in part.headers],
@@ -211,7 +211,7 @@ class PortableBatch(Batch):
             np.concatenate([part.key_sizes for part in parts]),
         )
 
-    def where(self, mask: np.ndarray[Any, np.dtype[np.bool_]] | slice) -> Batch:
+    def where(self, mask: np.ndarray[Any, np.dtype[np.bool_]] | slice) -> FetchedBatch:
         """Return the records that a mask or a slice has."""
         if isinstance(mask, slice):
             own, headers = self.own[mask], self.headers[mask]

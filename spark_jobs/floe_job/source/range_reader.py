@@ -29,9 +29,9 @@ from floe_job.exceptions import (
     SliceRefused,
 )
 from floe_job.memory_tuning import destroy_messages
-from floe_job.source.batch import Batch
+from floe_job.source.batch import FetchedBatch
 from floe_job.source.native import librdkafka
-from floe_job.source.native.consumer import AUTHENTICATION, Consumer, Event, LayoutUnknown, SettingRefused
+from floe_job.source.native.consumer import AUTHENTICATION, Consumer, ConsumerEvent, LayoutUnknown, SettingRefused
 from floe_job.source.native.kafka_batch import Measured
 from floe_job.source.native.memory import Words
 from floe_job.source.portable import PortableConsumer
@@ -150,7 +150,7 @@ class RangeProgress:
             check_progress(self._range, self.position, self._silence, consumer)
         self.is_over = self.is_over or self.is_ended
 
-    def parts(self) -> list[Batch]:
+    def parts(self) -> list[FetchedBatch]:
         """Return what waits, in batches that are handed on one by one."""
         return self._gathered.take()
 
@@ -158,7 +158,7 @@ class RangeProgress:
         """Note that what was handed on is processed: the time that it took does not count as silence of the broker."""
         self._silence.end()
 
-    def _take_event(self, event: Event) -> None:
+    def _take_event(self, event: ConsumerEvent) -> None:
         if self._mode is not Mode.ONE and event.error.code() == ck.KafkaError._BAD_COMPRESSION:
             self._was_compressed = True
             self._go_on(Mode.ONE)  # which shows whether the batch is too large, or corrupt
@@ -171,7 +171,7 @@ class RangeProgress:
         elif is_end(self._range, event, self._login):
             self.is_ended = True
 
-    def _take_records(self, some: Batch) -> None:
+    def _take_records(self, some: FetchedBatch) -> None:
         if not len(some):
             return
         measured = self._batches.measure(some, self._ignored)
@@ -252,7 +252,7 @@ class _Gathered:
 
     def __init__(self, nbytes: int) -> None:
         self._most = nbytes
-        self._parts: list[Batch] = []
+        self._parts: list[FetchedBatch] = []
         self._records = self._nbytes = 0
 
     def __bool__(self) -> bool:
@@ -262,13 +262,13 @@ class _Gathered:
     def is_full(self) -> bool:
         return self._records >= BATCH_RECORDS or self._nbytes >= self._most
 
-    def add(self, some: Batch, nbytes: int) -> None:
+    def add(self, some: FetchedBatch, nbytes: int) -> None:
         self._parts.append(some)
         self._records, self._nbytes = self._records + len(some), self._nbytes + nbytes
 
-    def take(self) -> list[Batch]:
+    def take(self) -> list[FetchedBatch]:
         """Return what was gathered, joined, in several batches where it is more than is handed on at once."""
-        joined, is_more = Batch.joined(self._parts), self._nbytes > 2 * self._most
+        joined, is_more = FetchedBatch.joined(self._parts), self._nbytes > 2 * self._most
         self._parts, self._records, self._nbytes = [], 0, 0
         return list(joined.split(self._most)) if is_more else [joined]
 
@@ -309,7 +309,7 @@ class RangeReader:
         for consumer in self._consumers.values():
             consumer.close()
 
-    def read(self, r: OffsetRange, epoch: int | None = None) -> Iterator[Batch]:
+    def read(self, r: OffsetRange, epoch: int | None = None) -> Iterator[FetchedBatch]:
         """Yield all visible records of a range. Its end is known by a later offset or by the partition's end, never
         by silence.
 
@@ -396,7 +396,7 @@ class Silence:
         return time.monotonic() - self._since > self.seconds
 
 
-def is_end(r: OffsetRange, event: Event, login: str = "the Kafka client") -> bool:
+def is_end(r: OffsetRange, event: ConsumerEvent, login: str = "the Kafka client") -> bool:
     """Return whether an event of librdkafka ends the range; raise for one that makes it unreadable.
 
     ``login``: who reads, for messages.
@@ -435,7 +435,7 @@ def is_end(r: OffsetRange, event: Event, login: str = "the Kafka client") -> boo
     raise ReadFailed(msg)
 
 
-def has_no_epochs(event: Event) -> bool:
+def has_no_epochs(event: ConsumerEvent) -> bool:
     """Return whether an event says that the broker knows no leader epoch up to the planned one, as of logs of old formats."""
     return event.error.code() in _NO_SUCH_OFFSET and NO_EPOCHS in event.error.str()
 
@@ -551,8 +551,8 @@ def obstacle(conf: Mapping[str, Any], limits: ReaderLimits) -> str | None:
     version = librdkafka.version()
     if version != librdkafka.KNOWN_VERSION:
         return f"librdkafka {ck.libversion()[0]} is not the version whose memory floe knows (2.16.0)"
-    if sizeof(librdkafka.Message) != _MESSAGE_BYTES:
-        return f"a message has {sizeof(librdkafka.Message)} bytes on this machine, not {_MESSAGE_BYTES}"
+    if sizeof(librdkafka.NativeMessage) != _MESSAGE_BYTES:
+        return f"a message has {sizeof(librdkafka.NativeMessage)} bytes on this machine, not {_MESSAGE_BYTES}"
     callbacks = sorted(name for name, value in conf.items() if callable(value))
     if callbacks:
         return f"the client's settings have callbacks: {callbacks}"

@@ -14,7 +14,7 @@ from pyiceberg.schema import Schema
 
 from floe.config.converters.kinds import JSON
 from floe.config.sections.transforms import TransformSpec, source_columns, split_chain
-from floe_job.convert.column_limits import Part, in_parts
+from floe_job.convert.column_limits import ChunkPart, in_parts
 from floe_job.source.record_batch import ParsedValues, Records
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Chain:
             for _, batch in in_parts(len(some), partial(self._applied, some, readers)):
                 yield batch
 
-    def _applied(self, records: Records, readers: Readers, part: Part) -> ParsedBatch:
+    def _applied(self, records: Records, readers: Readers, part: ChunkPart) -> ParsedBatch:
         from floe_job.transform.batch import ParsedBatch
 
         some = records if part == (0, len(records)) else records.select(range(*part))

@@ -13,7 +13,7 @@ from floe.parquet.budget import WriteBudget
 from floe_job.contract.dead_letter import DeadLetter, OutcomeRecorder, Rejected, dead_letters_of
 from floe_job.contract.task import TableResult, TableTarget
 from floe_job.convert.base import Converters, Decoded
-from floe_job.convert.column_limits import Part, in_parts
+from floe_job.convert.column_limits import ChunkPart, in_parts
 from floe_job.exceptions import TABLE, TRANSFORM, Unconvertible
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.limits import reserved_names
@@ -219,5 +219,5 @@ class TableRows:
         return (rows.take(kept) if rows.num_columns else rows), records.without(bad), dead_letters
 
 
-def _some(records: Records, part: Part) -> Records:
+def _some(records: Records, part: ChunkPart) -> Records:
     return records if part == (0, len(records)) else records.select(range(*part))

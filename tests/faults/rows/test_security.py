@@ -71,7 +71,7 @@ def test_row_41_user_is_taken_away_in_mid_run(secured: SecuredBroker, logged_in:
     for step in ("write", "commit"):
         failed = run.step(step)
         assert not failed.is_done
-        assert failed.error in ("LoginRefused", "KafkaUnreachable"), failed
+        assert failed.error in ("KafkaLoginRefused", "KafkaUnreachable"), failed
         assert "an0ther" not in failed.message
     assert offsets(sink, sink.topic) == 200
     assert sink.judge(is_quiet=False).is_green

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from pyiceberg.table import Table
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from tests.support.airflow import Deployment, first_run
 from tests.support.runs.pipeline import Pipeline
 from tests.support.runs.records import ids
@@ -38,7 +38,7 @@ def test_a_red_run_names_the_param_that_leads_out(
     assert deployment.run(pizzas).state == "success"
 
     # one table is rolled back: the other goes on, the run is red and names it
-    other = Tables.of(pizzas.connector).require("db.other")
+    other = CatalogClient.of(pizzas.connector).require("db.other")
     roll_back(other, other.snapshots()[0].snapshot_id)
     pizzas.produce(ids(200, 300))
     red = deployment.run(pizzas)

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from stack.exceptions import StackError
 from tests.support.airflow import DagRun, Deployment, first_run
 from tests.support.runs.pipeline import Pipeline
@@ -45,7 +45,7 @@ def returned(run: DagRun) -> Any:
 
 
 def drop(one: Pipeline) -> None:
-    Tables.of(one.connector).catalog.drop_table("db.t")
+    CatalogClient.of(one.connector).catalog.drop_table("db.t")
 
 
 def read_once(deployment: Deployment, topic: str, folder: Path) -> Pipeline:
@@ -83,13 +83,13 @@ def test_dry_run_reports_then_replay_refills_dropped_table_once(deployment: Depl
         (1, 100, 0, 100),
     ]
     assert "held already" in dry.log("plan")
-    assert Tables.of(eaten.connector).load("db.t") is None
+    assert CatalogClient.of(eaten.connector).load("db.t") is None
 
     shown = replay(deployment, eaten, max_records=60)
     assert (shown.state, shown.tasks["write"]) == ("success", "skipped")
     assert "dry run: nothing was written, as the run names no" in shown.log("plan")
     assert returned(shown) == returned(dry)
-    assert Tables.of(eaten.connector).load("db.t") is None
+    assert CatalogClient.of(eaten.connector).load("db.t") is None
 
     run = replay(deployment, eaten, max_records=60, all=True)
     assert run.state == "success", run.log("commit")

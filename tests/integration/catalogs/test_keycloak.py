@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from floe.catalogs.client import Tables
-from floe.catalogs.exceptions import LoginRefused
+from floe.catalogs.client import CatalogClient
+from floe.catalogs.exceptions import CatalogLoginRefused
 from stack.progress import wait_until
 from stack.services.rest_catalog import RestCatalog
 from tests.support.rest.keycloak import CLIENT_ID, CLIENT_SECRET, Keycloak
@@ -60,6 +60,8 @@ def test_login_at_keycloak_outlives_its_tokens(lake: StrictLake, keycloak: Keycl
 
 def test_wrong_secret_at_keycloak_is_refused(lake: StrictLake, keycloak: Keycloak) -> None:
     use(lake, keycloak, secret="another-secret-1")
-    with pytest.raises(LoginRefused, match=r"refuses iceberg\.catalog\.credential \(unauthorized_client") as caught:
-        Tables.of(lake.connector())
+    with pytest.raises(
+        CatalogLoginRefused, match=r"refuses iceberg\.catalog\.credential \(unauthorized_client"
+    ) as caught:
+        CatalogClient.of(lake.connector())
     assert "another-secret" not in str(caught.value)

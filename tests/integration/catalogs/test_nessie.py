@@ -12,11 +12,11 @@ import pytest
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.types import LongType
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import CatalogError, CatalogMisconfigured
 from floe.model.ledger import Ledger
 from floe.tables.exceptions import TableRefused
-from floe.tables.history import Finding, check_table_history
+from floe.tables.history import HistoryState, check_table_history
 from floe.tables.snapshot_commit import append
 from floe.tables.table_state import branch_ledger
 from tests.support.metastores.nessie import Nessie, NessieLake
@@ -41,13 +41,13 @@ def lake(nessie: Nessie, tmp_path: Path) -> Iterator[NessieLake]:
 @pytest.mark.parametrize("path", ["/api/v1", "/api/v2", "/iceberg", "/iceberg/main/"])
 def test_every_address_of_nessie_opens_the_catalog(lake: NessieLake, nessie: Nessie, path: str) -> None:
     lake.create()
-    with_address = Tables.of(lake.connector(**{"iceberg.catalog.uri": nessie.uri + path}))
+    with_address = CatalogClient.of(lake.connector(**{"iceberg.catalog.uri": nessie.uri + path}))
     assert with_address.require(TABLE).metadata.table_uuid == lake.load().metadata.table_uuid
 
 
 def test_warehouse_by_its_name_is_the_same(lake: NessieLake) -> None:
     lake.create()
-    assert Tables.of(lake.connector(**{"iceberg.catalog.warehouse": "wh"})).load(TABLE) is not None
+    assert CatalogClient.of(lake.connector(**{"iceberg.catalog.warehouse": "wh"})).load(TABLE) is not None
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,12 @@ def test_warehouse_by_its_name_is_the_same(lake: NessieLake) -> None:
 )
 def test_unknown_place_is_refused_by_name(lake: NessieLake, key: str, value: str, expected_error: str) -> None:
     with pytest.raises(CatalogMisconfigured, match=expected_error):
-        Tables.of(lake.connector(**{f"iceberg.catalog.{key}": value})).load(TABLE)
+        CatalogClient.of(lake.connector(**{f"iceberg.catalog.{key}": value})).load(TABLE)
 
 
 def test_server_of_another_kind_is_refused(lake: NessieLake, nessie: Nessie) -> None:
     with pytest.raises(CatalogError, match="no Iceberg REST endpoint of Nessie"):
-        Tables.of(lake.connector(**{"iceberg.catalog.uri": f"{nessie.uri}/elsewhere/api/v1"}))
+        CatalogClient.of(lake.connector(**{"iceberg.catalog.uri": f"{nessie.uri}/elsewhere/api/v1"}))
 
 
 def test_nessie_without_a_warehouse_is_refused(tmp_path: Path, lake: NessieLake) -> None:
@@ -72,7 +72,7 @@ def test_nessie_without_a_warehouse_is_refused(tmp_path: Path, lake: NessieLake)
     try:
         bare.start()
         with pytest.raises(CatalogMisconfigured, match=r"nessie\.catalog\.default-warehouse in Nessie"):
-            Tables.of(lake.connector(**{"iceberg.catalog.uri": f"{bare.uri}/api/v2"}))
+            CatalogClient.of(lake.connector(**{"iceberg.catalog.uri": f"{bare.uri}/api/v2"}))
     finally:
         bare.stop()
 
@@ -104,7 +104,7 @@ def test_rows_of_another_process_are_no_rollback(lake: NessieLake) -> None:
     lake.load().append(ONE_ROW)
     table = lake.load()
     ledger = branch_ledger(table, "main", GROUP, CLUSTER)
-    assert check_table_history(table, "main", GROUP, ledger).finding is Finding.UNSEEN
+    assert check_table_history(table, "main", GROUP, ledger).finding is HistoryState.UNSEEN
     write_slice(lake, (0, 5, 9), plan_id="plan-2").land()
     assert not [row for row in expected((0, 9)) if lake.rows().count(row) != 1]
 
@@ -139,7 +139,7 @@ def test_branch_of_nessie_is_written_alone(lake: NessieLake, nessie: Nessie) -> 
         {"Content-Type": "application/json"},
     )
     urllib.request.urlopen(made, timeout=10).close()  # noqa: S310 - loopback
-    on_branch = Tables.of(lake.connector(**{"iceberg.catalog.ref": "etl/pizzas"}))
+    on_branch = CatalogClient.of(lake.connector(**{"iceberg.catalog.ref": "etl/pizzas"}))
     table = on_branch.require(TABLE)
     append(table, "main", (), {"floe.kind": "x"}, LEDGER, branch_ledger(table, "main", GROUP, CLUSTER))
     assert on_branch.require(TABLE).metadata.current_snapshot_id != head(lake)

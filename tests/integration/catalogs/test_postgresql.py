@@ -14,8 +14,8 @@ import pytest
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
-from floe.catalogs.client import Tables
-from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, LoginRefused, TableRefused
+from floe.catalogs.client import CatalogClient
+from floe.catalogs.exceptions import CatalogLoginRefused, CatalogMisconfigured, CatalogUnreachable, TableRefused
 from floe.catalogs.providers.sql import catalog
 from floe.exceptions import Retryable
 from stack.progress import wait_until
@@ -66,8 +66,8 @@ def make_role(session: Session) -> Iterator[MakeRole]:
         session.execute(f'DROP ROLE "{role}"')
 
 
-def opened(lake: PostgreSqlLake, keys: dict[str, str]) -> Tables:
-    return Tables.of(lake.connector(**keys))
+def opened(lake: PostgreSqlLake, keys: dict[str, str]) -> CatalogClient:
+    return CatalogClient.of(lake.connector(**keys))
 
 
 def _set_property(lake: PostgreSqlLake, table: Table) -> None:
@@ -122,7 +122,7 @@ def test_role_without_grants_is_refused_where_it_reads(lake: PostgreSqlLake, mak
 
 @pytest.mark.parametrize("key", ["jdbc.user", "jdbc.password"])
 def test_login_that_is_not_accepted_is_final(lake: PostgreSqlLake, key: str) -> None:
-    with pytest.raises(LoginRefused, match="does not accept user") as refusal:
+    with pytest.raises(CatalogLoginRefused, match="does not accept user") as refusal:
         opened(lake, {f"iceberg.catalog.{key}": "wrong-wrong"})
     assert PASSWORD not in str(refusal.value)
 
@@ -293,7 +293,7 @@ def test_tables_are_made_by_many_workers_at_once(postgresql: PostgreSql, tmp_pat
     keys = {"iceberg.catalog.uri": postgresql.jdbc.replace(f"/{DATABASE}", f"/{database}")}
     barrier = threading.Barrier(4, timeout=30)
 
-    def open_one(_: int) -> Tables:
+    def open_one(_: int) -> CatalogClient:
         barrier.wait()
         return opened(lake, keys)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.tables.exceptions import TablesBehind
 from stack.services.rest_catalog import RestCatalog
@@ -65,7 +65,7 @@ def test_code_in_the_answer_of_config_does_not_run(
 
     answering(catalog_proxy, change)
     with pytest.raises(CatalogMisconfigured, match=r"/v1/config is refused: .* names the class 'subprocess.Popen'"):
-        Tables.of(pizzas.connector)
+        CatalogClient.of(pizzas.connector)
     assert not mark.exists()
 
 

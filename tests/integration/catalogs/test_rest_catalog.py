@@ -8,7 +8,7 @@ import pytest
 import requests
 from pyiceberg.table import Table
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.tables.exceptions import TableNotCommitted
 from floe.tables.history import LINKS
 from stack.services.rest_catalog import RestCatalog
@@ -28,7 +28,7 @@ def pizzas(pipeline: MakePipeline, rest_catalog: RestCatalog, tmp_path: Path) ->
 
 
 def table_of(pipeline: Pipeline) -> Table:
-    return Tables.of(pipeline.connector).require(pipeline.connector.tables[0])
+    return CatalogClient.of(pipeline.connector).require(pipeline.connector.tables[0])
 
 
 def test_runs_land_once_on_a_rest_catalog(pizzas: Pipeline) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from stack.services.postgresql import ADMIN, PASSWORD, PostgreSql
 from tests.support.runs.pipeline import MakePipeline
 from tests.support.runs.records import read_ids
@@ -32,4 +32,4 @@ def test_runs_land_once_in_tables_that_grow(pipeline: MakePipeline, keys: dict[s
     plan = pizzas.run()
     assert pizzas.commit(plan).done
     assert read_ids(pizzas, pizzas.connector.tables[0]) == list(range(150))
-    assert Tables.of(pizzas.connector).require(pizzas.connector.tables[0]).schema().find_field("tip")
+    assert CatalogClient.of(pizzas.connector).require(pizzas.connector.tables[0]).schema().find_field("tip")

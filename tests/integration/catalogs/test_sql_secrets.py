@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.exceptions import FloeError
 from stack.services.postgresql import ADMIN, DATABASE, PASSWORD, PostgreSql
 from stack.settings import LOOPBACK
@@ -64,7 +64,7 @@ def test_password_is_in_no_error_no_log_and_no_file(
     else:
         other = {"iceberg.catalog.uri": keys["iceberg.catalog.uri"].replace(f"/{DATABASE}?", "/none?")}
         tls = {"iceberg.catalog.uri": f"{keys['iceberg.catalog.uri']}&sslmode=require"}
-    fails(lambda: Tables.of(lake.connector(**keys)))  # no such role yet
+    fails(lambda: CatalogClient.of(lake.connector(**keys)))  # no such role yet
     with psycopg.connect(
         host=LOOPBACK, port=postgresql.port, user=ADMIN, password=PASSWORD, dbname=DATABASE, autocommit=True
     ) as session:
@@ -72,8 +72,8 @@ def test_password_is_in_no_error_no_log_and_no_file(
         try:
             session.execute("GRANT SELECT ON iceberg_tables, iceberg_namespace_properties TO canary")
             for more in (other, tls):
-                fails(lambda more=more: Tables.of(lake.connector(**{**keys, **more})))  # type: ignore[misc]
-            client = Tables.of(lake.connector(**keys))
+                fails(lambda more=more: CatalogClient.of(lake.connector(**{**keys, **more})))  # type: ignore[misc]
+            client = CatalogClient.of(lake.connector(**keys))
             said += [repr(client), repr(client.catalog), repr(client.connector)]
             fails(lambda: written.land(client.catalog))
             session.execute("REVOKE SELECT ON iceberg_tables FROM canary")

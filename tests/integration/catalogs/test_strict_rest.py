@@ -12,12 +12,12 @@ from pyiceberg.io import OutputFile
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import Table
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import (
     CatalogError,
+    CatalogLoginRefused,
     CatalogMisconfigured,
     CatalogUnreachable,
-    LoginRefused,
     TableUnsuitable,
 )
 from floe.catalogs.providers.rest import login as rest_login
@@ -77,15 +77,15 @@ def test_personal_access_token_needs_no_login(lake: StrictLake) -> None:
 
 def test_refused_token_is_final_and_names_the_login(lake: StrictLake) -> None:
     with_login(lake, token="dapi-of-another-workspace")
-    with pytest.raises(LoginRefused, match=r"not allowed to open catalog.*unknown token.*credentials") as caught:
-        Tables.of(lake.connector())
+    with pytest.raises(CatalogLoginRefused, match=r"not allowed to open catalog.*unknown token.*credentials") as caught:
+        CatalogClient.of(lake.connector())
     assert "dapi-of" not in str(caught.value)
 
 
 def test_refused_credential_is_final_and_names_the_login(lake: StrictLake) -> None:
     over = {f"{START}credential": "floe-principal:wrong-secret-1"}
-    with pytest.raises(LoginRefused, match=r"refuses iceberg\.catalog\.credential \(invalid_client") as caught:
-        Tables.of(lake.connector(**over))
+    with pytest.raises(CatalogLoginRefused, match=r"refuses iceberg\.catalog\.credential \(invalid_client") as caught:
+        CatalogClient.of(lake.connector(**over))
     assert "wrong-secret" not in str(caught.value)
 
 
@@ -134,9 +134,9 @@ def test_lost_answer_and_expired_token_at_once_are_found(lake: StrictLake) -> No
 def test_token_that_may_not_be_renewed_ends_the_run(lake: StrictLake, status: int) -> None:
     lake.create()
     lake.expired = status
-    client = Tables.of(lake.connector(**{f"{START}token-refresh-enabled": "false"}))
+    client = CatalogClient.of(lake.connector(**{f"{START}token-refresh-enabled": "false"}))
     lake.logins.expire_all()
-    with pytest.raises(LoginRefused, match="the token expired"):
+    with pytest.raises(CatalogLoginRefused, match="the token expired"):
         client.load(TABLE)
     table = Table(("rpc", "pizzas"), lake.load().metadata, "", lake.load().io, client.catalog)
     with pytest.raises(TableRefused, match="not allowed to commit"), client.committing(TABLE):
@@ -239,7 +239,7 @@ def test_token_for_a_table_commits_to_that_table(lake: StrictLake) -> None:
 )
 def test_error_of_a_load_is_what_its_status_says(lake: StrictLake, status: int, becomes: type[Exception]) -> None:
     lake.create()
-    client = Tables.of(lake.connector(**{f"{START}rest.client.max-retries": "0"}))
+    client = CatalogClient.of(lake.connector(**{f"{START}rest.client.max-retries": "0"}))
     lake.front.faults.append(Answer.error(status, "SomeException", "said by the server"))
     with pytest.raises(becomes, match="said by the server"):
         client.load(TABLE)
@@ -281,7 +281,7 @@ def test_refused_commit_is_what_its_status_says(
     lake: StrictLake, status: int, becomes: type[Exception], text: str
 ) -> None:
     lake.create()
-    client = Tables.of(lake.connector())
+    client = CatalogClient.of(lake.connector())
     table = client.require(TABLE)
     lake.front.faults.append(Answer.error(status, "SomeException", "said by the server"))
     with pytest.raises(becomes, match=text), client.committing(TABLE), table.transaction() as change:
@@ -327,7 +327,7 @@ def test_signed_requests_pass_as_aws_demands(lake: StrictLake) -> None:
 def test_wrong_signature_is_refused_by_name(lake: StrictLake) -> None:
     keys = _signed(lake, "of-another-account-1")
     with pytest.raises(CatalogMisconfigured, match="SignatureDoesNotMatch") as caught:
-        Tables.of(lake.connector(**keys))
+        CatalogClient.of(lake.connector(**keys))
     assert "of-another" not in str(caught.value)
 
 
@@ -339,7 +339,7 @@ def test_signature_without_credentials_names_them(lake: StrictLake, monkeypatch:
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     keys = {key: value for key, value in _signed(lake, "").items() if "access-key" not in key}
     with pytest.raises(CatalogError, match=r"cannot be signed.*no credentials of AWS") as caught:
-        Tables.of(lake.connector(**keys))
+        CatalogClient.of(lake.connector(**keys))
     assert caught.value.code == "FLOE-420"
     assert lake.front.requests == []
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.control import searches
 from floe.control.wire.codec import decode
 from floe.control.wire.events import CommitToTable
@@ -58,8 +58,8 @@ def test_any_number_of_forged_names_costs_few_look_ups(pipeline: MakePipeline, m
     forge(pizzas, [naming(json.dumps({f"db.n{i}_{n}": {} for n in range(5_000)})) for i in range(20)])
     pizzas.produce(routed(ROWS, 2 * ROWS))
     asked: list[str] = []
-    load = Tables.load
-    monkeypatch.setattr(Tables, "load", lambda self, name: asked.append(name) or load(self, name))
+    load = CatalogClient.load
+    monkeypatch.setattr(CatalogClient, "load", lambda self, name: asked.append(name) or load(self, name))
     pizzas.run()
     assert pizzas.column("id") == list(range(2 * ROWS))
     assert len(asked) < 300
@@ -88,7 +88,7 @@ def test_a_commit_of_another_connector_says_nothing_of_this_one(
     plan = other.run()
     own = [record for record in sent(other, plan) if isinstance(decode(record.value).payload, CommitToTable)]
     assert len(own) == 1
-    Tables.of(other.connector).catalog.drop_table("db.t")
+    CatalogClient.of(other.connector).catalog.drop_table("db.t")
     forge(pizzas, own)
     pizzas.produce(ids(0, ROWS))
     pizzas.run()

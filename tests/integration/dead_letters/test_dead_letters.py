@@ -187,11 +187,11 @@ def test_table_of_another_with_both_spellings_is_written_to(pipeline: MakePipeli
     from pyiceberg.schema import Schema
     from pyiceberg.types import LongType, NestedField
 
-    from floe.catalogs.client import Tables
+    from floe.catalogs.client import CatalogClient
 
     one = pipeline(**{"errors.tolerance": "none"})
     both = Schema(NestedField(1, "ID", LongType()), NestedField(2, "id", LongType()))
-    Tables.of(one.connector).create("db.t", both)
+    CatalogClient.of(one.connector).create("db.t", both)
     one.produce([{"ID": 1, "id": 2, "x": 3}])
     one.run()
     assert one.table().scan().to_arrow().to_pylist() == [{"ID": 1, "id": 2, "x": 3}]
@@ -201,13 +201,13 @@ def test_column_of_a_transform_beside_one_in_another_case_is_refused_by_the_tabl
     from pyiceberg.schema import Schema
     from pyiceberg.types import LongType, NestedField
 
-    from floe.catalogs.client import Tables
+    from floe.catalogs.client import CatalogClient
     from floe.tables.exceptions import TableRefused
 
     kind = "org.apache.iceberg.connect.transforms.KafkaMetadataTransform"
     one = pipeline(**{"transforms": "meta", "transforms.meta.type": kind})
     loud = Schema(NestedField(1, "id", LongType()), NestedField(2, "_KAFKA_METADATA_OFFSET", LongType()))
-    Tables.of(one.connector).create("db.t", loud)
+    CatalogClient.of(one.connector).create("db.t", loud)
     one.produce([{"id": 1}])
     plan = one.plan()
     with pytest.raises(

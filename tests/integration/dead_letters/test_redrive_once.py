@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.commit.slice_commit import SliceCommitter
 from floe.commit.table_commit import commit_table
 from floe.control.table_work import TableWork
@@ -100,7 +100,7 @@ def test_two_redrives_committed_crosswise_are_completed_by_third(pipeline: MakeP
 
 def test_dead_letter_recovered_by_other_replay_is_resolved(spoilt: Pipeline) -> None:
     drop(spoilt)
-    Tables.of(spoilt.connector).create("db.t", schema_of_text())
+    CatalogClient.of(spoilt.connector).create("db.t", schema_of_text())
     replay(spoilt)
     assert spoilt.column("id") == list(range(20))
     assert states(spoilt)["resolved"] == [5, 6, 7, 8, 9]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.exceptions import FloeError
 from floe.model.exceptions import PlanRefused
 from floe.planning import dead_letter_replay
@@ -93,7 +93,7 @@ def test_a_missing_table_that_may_not_be_created_is_refused(spoilt: Pipeline) ->
 
 def test_dead_letters_of_another_connector_are_not_redriven(spoilt: Pipeline, pipeline: MakePipeline) -> None:
     other = pipeline(topic=spoilt.topic, **{DEAD_LETTERS_KEY: DEAD_LETTERS, "iceberg.tables": "db.other"})
-    Tables.of(other.connector).create("db.other", schema_of_text())
+    CatalogClient.of(other.connector).create("db.other", schema_of_text())
     other.run()
     assert drafted(other, **REDRIVE).dead_letters == ()
     assert [t.dead_letters for t in drafted(spoilt, **REDRIVE).dead_letters] == [5]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.cli.parser import main
 from floe.config.connection_fields import ConnectionFields
 from floe.doctor.check import Finding, Level
@@ -50,7 +50,7 @@ def test_doctor_finds_what_is_wrong_and_nothing_else(
     assert "the clock of the brokers agrees" in next(one.text for one in found if one.name == "clocks")
     pizzas.commit(plan)  # the doctor has fenced nothing
     assert pizzas.column("id") == list(range(20))
-    assert Tables.of(pizzas.connector).names() == ["db.t"]
+    assert CatalogClient.of(pizzas.connector).names() == ["db.t"]
 
     missing = bad(findings(pizzas.changed(topics="no-such-topic")))
     assert set(missing) == {"topics"} and "topic 'no-such-topic' does not exist" in missing["topics"].text

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from floe_job.convert.avro.decoder import Column, LockstepDecoder
+from floe_job.convert.avro.decoder import AvroColumn, LockstepDecoder
 from floe_job.convert.avro.schema import AvroOptions
 from floe_job.exceptions import UnusableSchema
 from floe_job.source.values import packed
@@ -45,7 +45,7 @@ def java_reads() -> Iterator[Ask]:
         yield reads
 
 
-def decode(schema: Any, datums: Sequence[bytes], options: AvroOptions = APICURIO) -> tuple[LockstepDecoder, Column]:
+def decode(schema: Any, datums: Sequence[bytes], options: AvroOptions = APICURIO) -> tuple[LockstepDecoder, AvroColumn]:
     decoder = LockstepDecoder(registered(json.dumps(schema)), options)
     buffer = packed([bytes(5) + datum for datum in datums])
     return decoder, decoder.decode(buffer.data, buffer.starts + 5, buffer.ends)

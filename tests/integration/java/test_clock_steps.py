@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from pyiceberg.types import LongType
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from tests.support.runs.mishaps import roll_back
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import ids
@@ -95,15 +95,15 @@ def test_a_commit_over_a_later_change_is_of_a_later_time(pipeline: MakePipeline,
     pizzas.produce(ids(10, 20))
     plan = pizzas.plan()
     pizzas.write(plan)
-    old = Tables.of(pizzas.connector)
-    load, stale = Tables.load, old.require("db.t")
+    old = CatalogClient.of(pizzas.connector)
+    load, stale = CatalogClient.load, old.require("db.t")
     step_clock(300)
     with pizzas.table().transaction() as change:
         change.set_properties({"of": "a host whose clock is ahead"})
     step_clock(0)
     with pytest.MonkeyPatch.context() as patch:
         # as it was loaded just before the other change
-        patch.setattr(Tables, "load", lambda tables, name: stale if name == "db.t" else load(tables, name))
+        patch.setattr(CatalogClient, "load", lambda tables, name: stale if name == "db.t" else load(tables, name))
         pizzas.commit(plan)
     found = times(pizzas)
     assert found == sorted(set(found))

@@ -6,7 +6,7 @@ import json
 from random import Random
 from typing import Any
 
-from floe_job.convert.json_schema.nodes import Documents, Node, Place, node_of
+from floe_job.convert.json_schema.nodes import Documents, Place, SchemaNode, node_of
 from floe_job.exceptions import UnusableSchema
 from tests.support.java.program import java_program
 from tests.support.job.formats.json_schema_orders import registered
@@ -71,7 +71,7 @@ def seen(place: Place, documents: Documents) -> dict[str, Any]:
     return _node(node_of(place.schema), place.base, documents)
 
 
-def _node(node: Node, base: str, documents: Documents) -> dict[str, Any]:
+def _node(node: SchemaNode, base: str, documents: Documents) -> dict[str, Any]:
     kind = "other" if node.kind == "other" else node.kind
     found: dict[str, Any] = {"kind": kind}
     if node.text("title") is not None:

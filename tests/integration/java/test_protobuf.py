@@ -12,7 +12,7 @@ import pytest
 
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.protobuf.descriptors import ProtobufOptions
-from floe_job.convert.protobuf.message_decoder import Column, MessageDecoder
+from floe_job.convert.protobuf.message_decoder import MessageDecoder, ProtobufColumn
 from floe_job.convert.protobuf.schema_file import file_of
 from floe_job.source.values import packed
 from tests.support.java.program import java_program
@@ -64,13 +64,13 @@ def java_form(schema: ConnectSchema, value: Any) -> Any:
     return str(value).lower()
 
 
-def decode(file: Any, messages: Sequence[bytes]) -> tuple[MessageDecoder, Column]:
+def decode(file: Any, messages: Sequence[bytes]) -> tuple[MessageDecoder, ProtobufColumn]:
     decoder = MessageDecoder(file_of(registered(encoded(file))).message_types_by_name["R"], PLAIN)
     buffer = packed(messages)
     return decoder, decoder.decode(buffer.data, buffer.starts, buffer.ends)
 
 
-def compared(java_reads: Ask, file: Any, messages: Sequence[bytes]) -> tuple[set[int], set[int], Column]:
+def compared(java_reads: Ask, file: Any, messages: Sequence[bytes]) -> tuple[set[int], set[int], ProtobufColumn]:
     """Compare what both read; returns the messages that floe reads, those that Java reads, and floe's column."""
     java = java_reads(file, messages)
     decoder, column = decode(file, messages)

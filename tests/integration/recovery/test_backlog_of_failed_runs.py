@@ -17,7 +17,7 @@ from floe.model.plan import Plan, SliceKind
 from floe.planning.live_plan import open_plan
 from floe.tables.exceptions import SliceNotWritten, TableNotCommitted, TablesBehind
 from floe.tables.lake import Lake
-from floe.tables.table_state import SchemaChanges, TableState
+from floe.tables.table_state import SchemaUpdate, TableState
 from tests.support.runs.mishaps import (
     BAD,
     GOOD,
@@ -146,7 +146,7 @@ def test_table_that_may_not_be_altered_has_backlog_other_none(
 ) -> None:
     evolve = Lake.evolve
 
-    def refused(lake: Lake, state: TableState, changes: SchemaChanges) -> TableState:
+    def refused(lake: Lake, state: TableState, changes: SchemaUpdate) -> TableState:
         if state.name == BAD:
             msg = f"not allowed to change table {BAD!r}"
             return state.refused(CatalogMisconfigured(msg))

@@ -11,7 +11,7 @@ from pyiceberg.exceptions import ServiceUnavailableError
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import CatalogUnreachable, TableMissing
 from floe.model.exceptions import PlanRefused
 from floe.planning.live_plan import draft_plan
@@ -34,7 +34,7 @@ def filled(pipeline: MakePipeline, count: int = 20, **more: Any) -> Pipeline:
 
 
 def create(pizzas: Pipeline, name: str = "db.t") -> None:
-    Tables.of(pizzas.connector).create(name, Schema(NestedField(1, "id", LongType(), required=False)))
+    CatalogClient.of(pizzas.connector).create(name, Schema(NestedField(1, "id", LongType(), required=False)))
 
 
 @pytest.mark.parametrize("create_allowed", [True, False])
@@ -46,7 +46,7 @@ def test_dropped_table_fails_every_plan_until_decided(pipeline: MakePipeline, cr
     for _ in range(2):
         with pytest.raises(PlanRefused, match=GONE):
             pizzas.plan()
-    assert Tables.of(pizzas.connector).load("db.t") is None
+    assert CatalogClient.of(pizzas.connector).load("db.t") is None
     assert (pizzas.position(), pizzas.column("id", "db.other")) == ({0: 20}, list(range(20)))
 
 
@@ -81,7 +81,7 @@ def test_continued_table_takes_new_rows_only(pipeline: MakePipeline) -> None:
     pizzas = filled(pipeline)
     drop(pizzas)
     pizzas.run(dropped_tables={"db.t": "continue"})
-    assert Tables.of(pizzas.connector).load("db.t") is None
+    assert CatalogClient.of(pizzas.connector).load("db.t") is None
     pizzas.produce(ids(20, 30))
     pizzas.run()
     assert pizzas.column("id") == list(range(20, 30))
@@ -106,7 +106,7 @@ def test_table_recreated_by_hand_is_not_taken_for_old_one(pipeline: MakePipeline
 def test_dropped_namespace_is_a_dropped_table(pipeline: MakePipeline) -> None:
     pizzas = filled(pipeline)
     drop(pizzas)
-    Tables.of(pizzas.connector).catalog.drop_namespace("db")
+    CatalogClient.of(pizzas.connector).catalog.drop_namespace("db")
     pizzas.produce(ids(20, 30))
     with pytest.raises(PlanRefused, match=GONE):
         pizzas.plan()
@@ -179,7 +179,7 @@ def test_table_dropped_before_write_is_found_by_next_plan(pipeline: MakePipeline
     drop(pizzas)
     (error,) = pizzas.try_write(plan)
     assert "was dropped after this run was planned" in str(error)
-    assert Tables.of(pizzas.connector).load("db.t") is None
+    assert CatalogClient.of(pizzas.connector).load("db.t") is None
     with pytest.raises(PlanRefused, match=GONE):
         pizzas.plan()
 
@@ -251,5 +251,5 @@ def test_idle_run_opens_no_catalog(pipeline: MakePipeline, monkeypatch: pytest.M
     def opened(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(Tables, "of", opened)
+    monkeypatch.setattr(CatalogClient, "of", opened)
     assert draft_plan(pizzas.connector, pizzas.settings).slices == ()

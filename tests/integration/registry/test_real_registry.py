@@ -12,8 +12,8 @@ import pytest
 
 from floe.config.schema_registry.apicurio import read_apicurio
 from floe.schema_registry.client import Registries, SchemaRegistry
-from floe.schema_registry.exceptions import NotARegistry, RegistryUnreachable, UnknownSchema
-from floe.schema_registry.schema import Reference
+from floe.schema_registry.exceptions import NotARegistry, RegistryUnreachable, SchemaMissing
+from floe.schema_registry.schema import SchemaReference
 from stack.services import schema_registry as stack
 from stack.settings import free_port
 from tests.support.registry.settings import found_in, settings
@@ -51,7 +51,7 @@ def test_avro_schema_comes_with_its_references(schema_registry: stack.SchemaRegi
     found = SchemaRegistry(settings(url)).schema(schema_id)
     assert (found.schema.type, json.loads(found.schema.text)) == ("AVRO", ORDER)
     ((reference, address),) = found.referenced
-    assert reference == Reference("x.Address", f"{subject}.Address", "1")
+    assert reference == SchemaReference("x.Address", f"{subject}.Address", "1")
     assert (address.type, json.loads(address.text)) == ("AVRO", ADDRESS)
 
 
@@ -83,7 +83,7 @@ def test_json_schema_has_its_type(schema_registry: stack.SchemaRegistry, subject
 def test_unknown_id_is_about_this_id_only(schema_registry: stack.SchemaRegistry, subject: str) -> None:
     schema_id = register(schema_registry.confluent_url, subject, '"string"')
     registry = SchemaRegistry(settings(schema_registry.confluent_url))
-    with pytest.raises(UnknownSchema, match=f"has no schema {UNKNOWN}"):
+    with pytest.raises(SchemaMissing, match=f"has no schema {UNKNOWN}"):
         registry.schema(UNKNOWN)
     assert registry.schema(schema_id).schema.text == '"string"'
 
@@ -94,14 +94,14 @@ def test_apicurio_has_the_schema_by_both_ids(schema_registry: stack.SchemaRegist
     register(url, f"{subject}.Address", json.dumps(ADDRESS))
     content_id = register(url, subject, json.dumps(ORDER), references={"x.Address": f"{subject}.Address"})
     registry = apicurio(schema_registry.url + path)
-    named = registry.version(Reference("", subject, "1"))
+    named = registry.version(SchemaReference("", subject, "1"))
     by_content = registry.schema(content_id, "contentId")
     assert named == by_content
     assert json.loads(by_content.schema.text) == ORDER
     assert [(name.name, json.loads(text.text)) for name, text in by_content.referenced] == [("x.Address", ADDRESS)]
     ids = {}
     for kind in ("globalId", "contentId"):
-        with pytest.raises(UnknownSchema):
+        with pytest.raises(SchemaMissing):
             registry.schema(UNKNOWN, kind)
         ids[kind] = registry.schema(1, kind).schema.text
     assert all(ids.values())
@@ -109,8 +109,8 @@ def test_apicurio_has_the_schema_by_both_ids(schema_registry: stack.SchemaRegist
 
 def test_unknown_version_is_about_this_name_only(schema_registry: stack.SchemaRegistry, subject: str) -> None:
     for registry in (SchemaRegistry(settings(schema_registry.confluent_url)), apicurio(schema_registry.url)):
-        with pytest.raises(UnknownSchema):
-            registry.version(Reference("", subject, "1"))
+        with pytest.raises(SchemaMissing):
+            registry.version(SchemaReference("", subject, "1"))
 
 
 def test_other_paths_of_the_server_are_not_a_registry(schema_registry: stack.SchemaRegistry) -> None:

@@ -14,7 +14,7 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import DecimalType, FloatType, IntegerType, NestedField, StringType
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from stack.services.schema_registry import SchemaRegistry
 from tests.support.registry.avro_values import datum, framed, record_schema
 from tests.support.registry.subjects import register
@@ -116,7 +116,7 @@ def narrow_table(one: Pipeline) -> None:
     """Let the table have narrow columns, decimals as no table of floe's own has them."""
     narrow = {"id": IntegerType(), "ratio": FloatType(), "price": DecimalType(9, 2), "note": StringType()}
     fields = (NestedField(i, name, kind, required=True) for i, (name, kind) in enumerate(narrow.items(), 1))
-    catalog = Tables.of(one.connector).catalog
+    catalog = CatalogClient.of(one.connector).catalog
     catalog.create_namespace_if_not_exists("db")
     catalog.create_table("db.t", Schema(*fields))
 

@@ -14,7 +14,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform, TruncateTransform
 from pyiceberg.types import LongType, StringType
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.config.exceptions import ConfigError
 from floe.model.exceptions import PlanRefused
 from floe.model.ledger_codec import property_name, read_properties, write_properties
@@ -235,7 +235,7 @@ def test_replace_resolves_open_dead_letters_and_adds_new_ones(pipeline: MakePipe
     assert one.column("id") == ["0", "1", "3", "two"]
     assert kinds(one) == ["dead", "resolved"]
     drop(one)
-    Tables.of(one.connector).create("db.t", numbers)
+    CatalogClient.of(one.connector).create("db.t", numbers)
     replay(one, **REPLACE)
     assert one.column("id") == [0, 1, 3]
     assert kinds(one) == ["dead", "dead", "resolved"]

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.exceptions import FloeError
 from floe.model.plan import Plan
 from floe.planning.replay_plan import draft_replay, open_replay
@@ -77,7 +77,7 @@ def one(mode: Mode, pipeline: MakePipeline) -> Pipeline:
 
 def snapshots(one: Pipeline) -> int:
     """Count the snapshots of the table; one that does not exist has none."""
-    table = Tables.of(one.connector).load("db.t")
+    table = CatalogClient.of(one.connector).load("db.t")
     return len(table.snapshots()) if table else 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import orders, read_ids
 from tests.support.runs.replays import drafted, drop, replay, trace
@@ -76,7 +76,7 @@ def test_only_the_chosen_table_is_filled(pipeline: MakePipeline) -> None:
     for table in ("db.a", "db.b"):
         drop(both, table)
     replay(both, tables=["db.b"])
-    assert Tables.of(both.connector).load("db.a") is None
+    assert CatalogClient.of(both.connector).load("db.a") is None
     assert read_ids(both, "db.b") == list(range(50))
     replay(both)
     assert read_ids(both, "db.a") == read_ids(both, "db.b") == list(range(50))

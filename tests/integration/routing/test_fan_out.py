@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from pyiceberg.table import Table
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.control.announcement import Announcement
 from floe.model.accounting import RangeCounts, check_range_counts
 from floe.model.plan import Plan
@@ -240,5 +240,5 @@ def test_fan_out_to_hundred_tables_keeps_every_record_once(pipeline: MakePipelin
     check_rows(feed, TABLES)
     check_letters(feed)
     assert check_no_hole(feed, TABLES) >= 3 * len(TABLES) - 3
-    namespaces = {name for (name,) in Tables.of(one.connector).catalog.list_namespaces()}
+    namespaces = {name for (name,) in CatalogClient.of(one.connector).catalog.list_namespaces()}
     assert namespaces == {*NAMESPACES, "dead"}

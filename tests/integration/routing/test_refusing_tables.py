@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.control.announcement import Announcement
 from floe.model.accounting import check_range_counts
@@ -38,16 +38,16 @@ def orders(start: int, end: int, *tables: str) -> list[dict[str, Any]]:
 
 def forbid(one: Pipeline, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Let the catalog refuse to load the table, and return what permits it again."""
-    load = Tables.load
+    load = CatalogClient.load
 
-    def denied(tables: Tables, name: str) -> Any:
+    def denied(tables: CatalogClient, name: str) -> Any:
         if name == BAD:
             msg = f"not allowed to load table {BAD!r}: no grant. Check the catalog's credentials and grants."
             raise CatalogMisconfigured(msg)
         return load(tables, name)
 
-    monkeypatch.setattr(Tables, "load", denied)
-    return partial(monkeypatch.setattr, Tables, "load", load)
+    monkeypatch.setattr(CatalogClient, "load", denied)
+    return partial(monkeypatch.setattr, CatalogClient, "load", load)
 
 
 def set_format(one: Pipeline, monkeypatch: pytest.MonkeyPatch | None = None) -> Callable[[], None]:
@@ -85,7 +85,7 @@ def written(one: Pipeline) -> list[Announcement]:
 
 def letters(one: Pipeline) -> Counter[tuple[int, str]]:
     """Count the rows of the dead-letter table by offset and kind."""
-    if Tables.of(one.connector).load(LETTERS) is None:
+    if CatalogClient.of(one.connector).load(LETTERS) is None:
         return Counter()
     rows = one.table(LETTERS).scan().to_arrow().to_pylist()
     return Counter((row["offset"], row["kind"]) for row in rows)

@@ -10,7 +10,7 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField, StringType
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.control.announcement import Announcement
 from floe.model.accounting import RangeCounts
 from floe.operators.task_context import with_topics
@@ -92,7 +92,7 @@ def test_missing_table_without_auto_create_is_no_destination(pipeline: MakePipel
 def test_existing_table_is_not_changed_by_its_guessed_schema(pipeline: MakePipeline, on_conflict: str) -> None:
     keys = {**DYNAMIC, "iceberg.tables.evolve-schema-enabled": False, "floe.schema.on-conflict": on_conflict}
     one = pipeline(**keys)
-    Tables.of(one.connector).create("db.x", Schema(NestedField(1, "v", StringType(), required=False)))
+    CatalogClient.of(one.connector).create("db.x", Schema(NestedField(1, "v", StringType(), required=False)))
     one.produce(
         [{"kind": "db.x", "v": 1, "unwanted": True}, {"kind": "db.x", "v": "x"}, {"kind": "db.x", "": 1, "v": 2}]
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.model.accounting import TableCounts
 from floe_job.routing.shared_decode import DecodedTogether, SharedDecoder
 from floe_job.source.record_batch import Records
@@ -37,7 +37,7 @@ def order(i: int, kind: Any, **more: Any) -> dict[str, Any]:
 
 def seen(one: Pipeline, namespace: str) -> dict[str, Any]:
     """Read all that a connector has made: rows by table, letters, and the books of its last snapshots."""
-    catalog = Tables.of(one.connector)
+    catalog = CatalogClient.of(one.connector)
     found: dict[str, Any] = {}
     for name in sorted(catalog.names(namespace)):
         table = catalog.require(name)
@@ -125,7 +125,7 @@ def test_table_with_some_rows_is_checked_record_by_record(
     one.run()
     schema = one.table("db.a").schema()
     drop(one, "db.a")
-    Tables.of(one.connector).create("db.a", schema)
+    CatalogClient.of(one.connector).create("db.a", schema)
     one.produce([{"id": i, "kind": "x"} for i in range(5, 10)])
     one.run(dropped_tables={"db.a": "continue"})
     plan = replay(one)

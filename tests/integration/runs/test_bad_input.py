@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableUnsuitable
 from floe.exceptions import FloeError, Terminal
 from floe.kafka.admin import Cluster
@@ -320,7 +320,7 @@ def test_missing_or_unsuitable_partition_column_is_an_error(pipeline: MakePipeli
         pizzas = pipeline(**{"iceberg.tables.default-partition-by": term, "iceberg.tables": f"db.t{len(term)}"})
         pizzas.produce([{"sauce": "red"}])
         refused(pizzas, TableUnsuitable, reason)
-        assert Tables.of(pizzas.connector).load(pizzas.connector.tables[0]) is None
+        assert CatalogClient.of(pizzas.connector).load(pizzas.connector.tables[0]) is None
 
 
 def test_no_secret_shows_in_what_is_printed_or_kept(pipeline: MakePipeline) -> None:

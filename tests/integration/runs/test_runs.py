@@ -13,7 +13,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import HourTransform, IdentityTransform, MonthTransform
 from pyiceberg.types import DateType, DecimalType, LongType, NestedField, TimestamptzType
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.commit.table_commit import commit_table
 from floe.control.table_work import TableWork
 from floe.exceptions import FloeError
@@ -53,7 +53,7 @@ def test_run_without_new_records_makes_no_snapshot(pipeline: MakePipeline) -> No
 def test_an_empty_topic_plans_nothing_and_creates_no_table(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     assert pizzas.run().slices == ()
-    assert Tables.of(pizzas.connector).load("db.t") is None
+    assert CatalogClient.of(pizzas.connector).load("db.t") is None
     assert pizzas.position() == {0: 0}
 
 
@@ -297,7 +297,7 @@ def test_a_topic_added_to_the_connector_is_read_from_its_start(
 
 def test_table_made_by_hand_keeps_its_types_and_partitions(pipeline: MakePipeline) -> None:
     pizzas = pipeline(partitions=2)
-    tables = Tables.of(pizzas.connector)
+    tables = CatalogClient.of(pizzas.connector)
     tables.catalog.create_namespace("db")
     schema = Schema(
         NestedField(1, "id", LongType(), required=True),

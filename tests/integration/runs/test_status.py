@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from airflow.sdk.execution_time.context import OutletEventAccessors
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.model.offsets import Intervals, TopicPartition
 from floe.model.plan import Plan
 from floe.model.plan_seal import RunName
@@ -107,7 +107,7 @@ def test_status_broken_tables_hide_no_others(pipeline: MakePipeline) -> None:
     assert tables[GOOD].problem is None
     assert "was rolled back" in str(tables[BAD].problem)
     assert tables[BAD].snapshot_id == first.snapshot_id, "what can be read of it is there"
-    Tables.of(pizzas.connector).catalog.drop_table(BAD)
+    CatalogClient.of(pizzas.connector).catalog.drop_table(BAD)
     tables = {one.name: one for one in status_of(pizzas).tables or ()}
     assert tables[GOOD].commits[0].rows == 10
     assert (tables[BAD].exists, tables[BAD].problem) == (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from tests.support.runs.pipeline import MakePipeline
 
 TABLE, DEAD_LETTERS = "db.t", "db.dead"
@@ -17,13 +17,13 @@ TABLE, DEAD_LETTERS = "db.t", "db.dead"
 def loads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count the loads of each table. What a catalog's own client does in a commit is not counted."""
     counted: Counter[str] = Counter()
-    load = Tables.load
+    load = CatalogClient.load
 
-    def counting(self: Tables, name: str) -> object:
+    def counting(self: CatalogClient, name: str) -> object:
         counted[name] += 1
         return load(self, name)
 
-    monkeypatch.setattr(Tables, "load", counting)
+    monkeypatch.setattr(CatalogClient, "load", counting)
     return counted
 
 

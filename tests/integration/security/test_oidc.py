@@ -9,7 +9,7 @@ from typing import Any
 import confluent_kafka as ck
 import pytest
 
-from floe.kafka.access import LoginRefused, TokenMissing
+from floe.kafka.access import KafkaLoginRefused, TokenMissing
 from floe.kafka.admin import Cluster
 from floe.kafka.settings import KafkaSettings
 from stack.progress import wait_until
@@ -101,7 +101,7 @@ def test_token_of_another_issuer_is_refused(
     with serve_tokens(USER, CLIENT_SECRET) as other:
         keys: dict[str, Any] = login(secured, keycloak) | {"sasl.oauthbearer.token.endpoint.url": other.url}
         pizzas.settings = KafkaSettings.of(pizzas.connector, keys)
-        with pytest.raises(LoginRefused, match=rf"refuses the credentials of client '{CLIENT_ID}'"):
+        with pytest.raises(KafkaLoginRefused, match=rf"refuses the credentials of client '{CLIENT_ID}'"):
             pizzas.plan()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from floe.kafka.access import LoginRefused, TlsRefused
+from floe.kafka.access import KafkaLoginRefused, TlsRefused
 from floe.kafka.exceptions import KafkaError
 from floe.kafka.settings import KafkaSettings
 from stack.settings import LOOPBACK
@@ -46,7 +46,7 @@ def test_login_that_is_refused_names_the_user(
     secured: SecuredBroker, secured_pipeline: Callable[..., Pipeline], mechanism: str, change: dict[str, str]
 ) -> None:
     given = {**secured.login("SASLTLS", mechanism), **change}
-    message = refused(secured, secured_pipeline(), given, LoginRefused)
+    message = refused(secured, secured_pipeline(), given, KafkaLoginRefused)
     assert f"user '{given['sasl.username']}' (security.protocol SASL_SSL, sasl.mechanism {mechanism})" in message
 
 
@@ -54,7 +54,7 @@ def test_mechanism_that_the_listener_has_not_is_named(
     secured: SecuredBroker, secured_pipeline: Callable[..., Pipeline]
 ) -> None:
     given = {**secured.login("SASL", "PLAIN"), "bootstrap.servers": f"{LOOPBACK}:{secured.ports['OAUTH']}"}
-    assert "sasl.mechanism PLAIN" in refused(secured, secured_pipeline(), given, LoginRefused)
+    assert "sasl.mechanism PLAIN" in refused(secured, secured_pipeline(), given, KafkaLoginRefused)
 
 
 OTHERS = ("expired", "host", "tls to plaintext", "certificate")

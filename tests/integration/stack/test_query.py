@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog import load_catalog
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.config import parse_connector
 from floe.query.catalog import RUNTIME
 from stack import jars
@@ -131,7 +131,7 @@ def test_floe_query_reads_a_connectors_catalog_only(tmp_path: Path) -> None:
     warehouse.mkdir()
     keys |= {"iceberg.catalog.type": "hadoop", "iceberg.catalog.warehouse": f"file://{warehouse}"}
     (tmp_path / "pizzas.json").write_text(json.dumps(keys))
-    catalog = Tables.of(parse_connector(keys)).catalog
+    catalog = CatalogClient.of(parse_connector(keys)).catalog
     catalog.create_namespace("rpc")
     catalog.create_table("rpc.pizzas", ROWS.schema).append(ROWS)
     before = sorted(path for path in warehouse.rglob("*"))

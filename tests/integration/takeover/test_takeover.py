@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.kafka.admin import Cluster
 from floe.kafka.exceptions import GroupInUse
 from floe.model.exceptions import PlanRefused
@@ -42,7 +42,7 @@ class Shared:
 
     def ids(self) -> list[int]:
         name = self.pizzas.connector.tables[0]
-        table = Tables.of(self.pizzas.connector).load(name)
+        table = CatalogClient.of(self.pizzas.connector).load(name)
         return sorted(table.scan().to_arrow().column("id").to_pylist()) if table is not None else []
 
     def expected(self) -> list[int]:
@@ -94,7 +94,7 @@ def shared(
 def held(one: Shared) -> dict[int, dict[str, list[tuple[int, int]]]]:
     """Return the table's ledger: per partition the spans by "java" or "floe"."""
     connector = one.pizzas.connector
-    table = Tables.of(connector).require(connector.tables[0])
+    table = CatalogClient.of(connector).require(connector.tables[0])
     ledger = read_properties(property_name(connector.group_id, "main"), table.properties)
     assert ledger is not None
     return {

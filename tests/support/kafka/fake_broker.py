@@ -131,4 +131,4 @@ class Broker:
         monkeypatch.setattr(dropped_tables, "control_ends", lambda *_: {0: 3})
         monkeypatch.setattr(dropped_tables, "filled_tables", lambda *_: self.filled)
         for module in (tables_lake, connector_ledgers):
-            monkeypatch.setattr(module, "Tables", SimpleNamespace(of=lambda _: self.lake.tables()))
+            monkeypatch.setattr(module, "CatalogClient", SimpleNamespace(of=lambda _: self.lake.tables()))

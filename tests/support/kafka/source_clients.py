@@ -11,8 +11,8 @@ import confluent_kafka.cimpl
 import pytest
 
 from floe.kafka.reader_limits import ReaderLimits
-from floe_job.source.batch import Batch
-from floe_job.source.native.consumer import Event
+from floe_job.source.batch import FetchedBatch
+from floe_job.source.native.consumer import ConsumerEvent
 from floe_job.source.range_reader import Client, open_client
 
 MAX = 100
@@ -39,13 +39,13 @@ def reading(conf: dict[str, Any], topic: str) -> Iterator[Client]:
         yield consumer
 
 
-def to_end(consumer: Client) -> tuple[Batch, list[Event]]:
+def to_end(consumer: Client) -> tuple[FetchedBatch, list[ConsumerEvent]]:
     """Read to the end of the partition."""
     parts, events = [], []
     while not events:
         part, events = consumer.consume(0.05)
         parts.append(part)
-    return Batch.joined(parts), events
+    return FetchedBatch.joined(parts), events
 
 
 RECORDS: list[dict[str, Any]] = [

@@ -18,7 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.commit.run_commit import Committer
 from floe.exceptions import FloeError
 from floe.kafka.admin import Cluster
@@ -114,7 +114,7 @@ def commit_and_die(pizzas: Pipeline, plan: Plan, monkeypatch: pytest.MonkeyPatch
 
 def replace_table(pizzas: Pipeline, name: str) -> None:
     """Drop a table and create another of its name."""
-    tables = Tables.of(pizzas.connector)
+    tables = CatalogClient.of(pizzas.connector)
     tables.catalog.drop_table(name)
     tables.create(name, Schema(NestedField(1, "id", LongType(), required=False)))
 
@@ -130,7 +130,7 @@ def owe(pizzas: Pipeline, start: int, end: int) -> None:
 
 
 def roll_back(pizzas: Pipeline, to: int, name: str = BAD) -> None:
-    with Tables.of(pizzas.connector).require(name).manage_snapshots() as manage:
+    with CatalogClient.of(pizzas.connector).require(name).manage_snapshots() as manage:
         manage.set_current_snapshot(snapshot_id=to)
 
 

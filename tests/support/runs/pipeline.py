@@ -14,7 +14,7 @@ from typing import Any
 import confluent_kafka as ck
 from pyiceberg.table import Table
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.commit.run_commit import CommitReport, Committer
 from floe.config import Connector, parse_connector
 from floe.control.announcement import Announcement
@@ -165,7 +165,7 @@ class Pipeline:
 
     def table(self, name: str = "db.t") -> Table:
         """Load a table."""
-        return Tables.of(self.connector).require(name)
+        return CatalogClient.of(self.connector).require(name)
 
     def column(self, name: str, table: str = "db.t") -> list[Any]:
         """Return one column of all rows, sorted."""

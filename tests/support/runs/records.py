@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 
 if TYPE_CHECKING:
     from tests.support.runs.pipeline import Pipeline
@@ -24,7 +24,7 @@ def orders(start: int, end: int, **more: object) -> list[dict[str, object]]:
 
 def read_ids(one: Pipeline, table: str = "db.t", branch: str | None = None) -> list[int]:
     """Return the ids of a table, sorted; one that is there twice is twice in the list."""
-    found = Tables.of(one.connector).require(table)
+    found = CatalogClient.of(one.connector).require(table)
     snapshot = found.snapshot_by_name(branch) if branch else found.current_snapshot()
     scan = found.scan(selected_fields=("id",), snapshot_id=snapshot.snapshot_id if snapshot else None)
     return sorted(scan.to_arrow().column("id").to_pylist())

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyiceberg.types import StringType
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.config import restore_config
 from floe.control.topic_reader import control_ends
 from floe.kafka.admin import Cluster
@@ -48,7 +48,7 @@ def replay(one: Pipeline, **params: Any) -> Plan:
 
 
 def drop(one: Pipeline, table: str = "db.t") -> None:
-    Tables.of(one.connector).catalog.drop_table(table)
+    CatalogClient.of(one.connector).catalog.drop_table(table)
 
 
 def fix_table(one: Pipeline, table: str = "db.t") -> None:
@@ -64,5 +64,5 @@ def trace(one: Pipeline) -> tuple[Any, ...]:
     cluster = Cluster.of_control(one.settings)
     topic = one.connector.control_topic
     ends = control_ends(cluster, topic) if cluster.topics([topic]) else {}
-    tables = [Tables.of(one.connector).load(t) for t in one.connector.tables]
+    tables = [CatalogClient.of(one.connector).load(t) for t in one.connector.tables]
     return ends, one.position(), [t.metadata if t else None for t in tables]

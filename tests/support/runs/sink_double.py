@@ -15,7 +15,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.config import Connector
 from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.control.wire.codec import encode
@@ -37,7 +37,7 @@ class SinkDouble:
 
     def __post_init__(self) -> None:
         self.group = self.group or self.connector.group_id
-        self.tables = Tables.of(self.connector)
+        self.tables = CatalogClient.of(self.connector)
 
     # -- tables and files ---------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
-from floe.catalogs.client import Tables, open_catalog
+from floe.catalogs.client import CatalogClient, open_catalog
 from floe.config import Connector, parse_connector
 from floe.model.route_hash import route_hash
 from floe.tables.lake import Lake as ConnectorLake
@@ -64,8 +64,8 @@ class Lake:
         self._clients.append(client)
         return client.load_table(name)
 
-    def tables(self, catalog: Catalog | None = None, **over: object) -> Tables:
-        return Tables(catalog or self.catalog(), self.connector(**over))
+    def tables(self, catalog: Catalog | None = None, **over: object) -> CatalogClient:
+        return CatalogClient(catalog or self.catalog(), self.connector(**over))
 
     def opened(self, catalog: Catalog | None = None, **over: object) -> ConnectorLake:
         """Return its tables as floe opens them."""

@@ -30,7 +30,7 @@ class Landing:
         if wire:
             self.wires.append(Wire(catalog, before=fails_first(ConnectionError("reset"), times=10**6)))
         tables = SimpleNamespace(of=lambda _: self.lake.tables(catalog))
-        self.monkeypatch.setattr(module, "Tables", tables)
+        self.monkeypatch.setattr(module, "CatalogClient", tables)
         keys = {"iceberg.tables": ",".join(BOTH), "iceberg.control.commit.timeout-ms": str(patience_ms)}
         return SliceCommitter(written.plan, self.lake.connector(**keys))
 

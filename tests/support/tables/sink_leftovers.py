@@ -15,7 +15,7 @@ from floe.model.holding import LogId
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties
 from floe.model.plan import Plan
-from floe.takeover.pending_files import Written
+from floe.takeover.pending_files import PendingFiles
 from floe.takeover.seed_table import InitialLedger, TableTakeover, check_table, commit_takeover
 from tests.support.tables.lake import CLUSTER, GROUP, LEDGER, OFFSETS, TABLE, TOPIC, TOPIC_ID, Lake, expected
 from tests.support.tables.slices import write_rows
@@ -33,17 +33,17 @@ class Sink:
         plan = Plan("takeover-1", "pizzas", GROUP, CLUSTER, {}, "control-iceberg", {0: 50}, (), ())
         return InitialLedger(plan, branch, {LOG: (end, "metadata")}, frozenset([LOG]), (GROUP,), {0: 50})
 
-    def written(self, files: SpecFiles, at: int = 10, table_uuid: UUID | None = None) -> Written:
+    def written(self, files: SpecFiles, at: int = 10, table_uuid: UUID | None = None) -> PendingFiles:
         reference = TableReference("iceberg", ("rpc",), "pizzas", table_uuid or self.lake.load().metadata.table_uuid)
-        return Written(0, at, DataWritten(UUID(int=1), reference, files.files, (), files.partition_type))
+        return PendingFiles(0, at, DataWritten(UUID(int=1), reference, files.files, (), files.partition_type))
 
-    def write(self, start: int, end: int, at: int = 10, spec_id: int | None = None) -> Written:
+    def write(self, start: int, end: int, at: int = 10, spec_id: int | None = None) -> PendingFiles:
         return self.written(write_rows(self.lake.load(), expected((start, end)), spec_id), at)
 
-    def land(self, *written: Written, catalog: Any = None, timeout_s: float = 20, **seed: Any) -> TableTakeover:
+    def land(self, *written: PendingFiles, catalog: Any = None, timeout_s: float = 20, **seed: Any) -> TableTakeover:
         return commit_takeover(self.lake.opened(catalog), TABLE, self.seed(**seed), written, timeout_s)
 
-    def check_table(self, *written: Written) -> None:
+    def check_table(self, *written: PendingFiles) -> None:
         check_table(self.lake.load(), self.seed(), written)
 
     def ledger(self) -> Ledger:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.config import Connector, parse_connector
 from tests.support.connectors import MINIMAL, sql_catalog
 from tests.support.fixtures import lake
@@ -25,12 +25,12 @@ def connector(tmp_path: Path) -> Callable[..., Connector]:
 
 
 @pytest.fixture
-def tables(connector: Callable[..., Connector]) -> Iterator[Callable[..., Tables]]:
+def tables(connector: Callable[..., Connector]) -> Iterator[Callable[..., CatalogClient]]:
     """Open the catalog of a connector; it is closed after the test."""
-    opened: list[Tables] = []
+    opened: list[CatalogClient] = []
 
-    def make(**over: object) -> Tables:
-        opened.append(Tables.of(connector(**over)))
+    def make(**over: object) -> CatalogClient:
+        opened.append(CatalogClient.of(connector(**over)))
         return opened[-1]
 
     yield make

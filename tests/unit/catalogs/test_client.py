@@ -10,7 +10,7 @@ from pyiceberg.exceptions import CommitFailedException, ForbiddenError, Unauthor
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType, TimestampType
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.errors import CatalogErrors
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableUnsuitable
 from floe.config import Connector, Properties
@@ -36,7 +36,7 @@ def closed_port() -> int:
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_table_is_created_with_its_namespace_and_loaded_again(tables: Callable[..., Tables]) -> None:
+def test_a_table_is_created_with_its_namespace_and_loaded_again(tables: Callable[..., CatalogClient]) -> None:
     created = tables().create("rpc.pizzas", SCHEMA)
     loaded = tables().load("rpc.pizzas")
     assert loaded is not None
@@ -45,7 +45,7 @@ def test_a_table_is_created_with_its_namespace_and_loaded_again(tables: Callable
     assert tables().require("rpc.pizzas").name() == ("rpc", "pizzas")
 
 
-def test_namespaces_are_created_from_the_outside_in(tables: Callable[..., Tables]) -> None:
+def test_namespaces_are_created_from_the_outside_in(tables: Callable[..., CatalogClient]) -> None:
     opened = tables()
     opened.create("a.b.c.pizzas", SCHEMA)
     assert [opened.catalog.namespace_exists(name) for name in ("a", "a.b", "a.b.c")] == [True, True, True]
@@ -53,7 +53,7 @@ def test_namespaces_are_created_from_the_outside_in(tables: Callable[..., Tables
     assert opened.load("a.b.toppings") is not None
 
 
-def test_new_tables_merge_manifests_unless_configured_otherwise(tables: Callable[..., Tables]) -> None:
+def test_new_tables_merge_manifests_unless_configured_otherwise(tables: Callable[..., CatalogClient]) -> None:
     assert tables().create("rpc.pizzas", SCHEMA).properties["commit.manifest-merge.enabled"] == "true"
     over = {
         "iceberg__tables__auto-create-props__commit.manifest-merge.enabled": "false",
@@ -64,7 +64,7 @@ def test_new_tables_merge_manifests_unless_configured_otherwise(tables: Callable
 
 
 def test_new_tables_expire_snapshots_unless_configured_otherwise(
-    tables: Callable[..., Tables],
+    tables: Callable[..., CatalogClient],
 ) -> None:
     shipped = tables().create("rpc.pizzas", SCHEMA).properties
     assert dict(shipped) == {
@@ -84,14 +84,14 @@ def test_new_tables_expire_snapshots_unless_configured_otherwise(
     assert created["history.expire.min-snapshots-to-keep"] == "20"
 
 
-def test_new_tables_are_partitioned_as_the_connector_says(tables: Callable[..., Tables]) -> None:
+def test_new_tables_are_partitioned_as_the_connector_says(tables: Callable[..., CatalogClient]) -> None:
     over = {"iceberg__tables__default-partition-by": "day(date_ordered),bucket(order_id, 8)"}
     created = tables(**over).create("rpc.pizzas", SCHEMA)
     fields = [(f.name, str(f.transform), f.field_id) for f in created.spec().fields]
     assert fields == [("date_ordered_day", "day", 1000), ("order_id_bucket", "bucket[8]", 1001)]
 
 
-def test_a_table_that_is_there_already_is_taken_as_it_is(tables: Callable[..., Tables]) -> None:
+def test_a_table_that_is_there_already_is_taken_as_it_is(tables: Callable[..., CatalogClient]) -> None:
     theirs = tables().create("rpc.pizzas", Schema(NestedField(1, "theirs", LongType(), required=False)))
     ours = tables().create("rpc.pizzas", SCHEMA)
     assert ours.metadata.table_uuid == theirs.metadata.table_uuid
@@ -99,7 +99,7 @@ def test_a_table_that_is_there_already_is_taken_as_it_is(tables: Callable[..., T
 
 
 def test_table_created_by_others_meanwhile_is_used_as_is(
-    tables: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
+    tables: Callable[..., CatalogClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened, rival = tables(), tables()
     create_namespace = opened.catalog.create_namespace
@@ -113,7 +113,7 @@ def test_table_created_by_others_meanwhile_is_used_as_is(
     assert created.metadata.table_uuid == rival.require("rpc.pizzas").metadata.table_uuid
 
 
-def test_missing_table_is_none_or_an_error_with_advice(tables: Callable[..., Tables]) -> None:
+def test_missing_table_is_none_or_an_error_with_advice(tables: Callable[..., CatalogClient]) -> None:
     opened = tables()
     assert opened.load("rpc.pizzas") is None
     opened.catalog.create_namespace("rpc")
@@ -125,7 +125,7 @@ def test_missing_table_is_none_or_an_error_with_advice(tables: Callable[..., Tab
     assert isinstance(caught.value, Terminal)
 
 
-def test_an_unsuitable_partitioning_creates_nothing(tables: Callable[..., Tables]) -> None:
+def test_an_unsuitable_partitioning_creates_nothing(tables: Callable[..., CatalogClient]) -> None:
     opened = tables(**{"iceberg__tables__default-partition-by": "day(sauce)"})
     with pytest.raises(TableUnsuitable):
         opened.create("rpc.pizzas", SCHEMA)
@@ -137,7 +137,7 @@ def test_an_unsuitable_partitioning_creates_nothing(tables: Callable[..., Tables
 
 def test_sqlite_in_a_missing_folder_is_final_and_names_uri(connector: Callable[..., Connector]) -> None:
     with pytest.raises(CatalogMisconfigured, match=r"'lake'.*'sqlite:////nowhere/at/all/catalog\.db'") as caught:
-        Tables.of(connector(**{"iceberg__catalog__uri": "sqlite:////nowhere/at/all/catalog.db"}))
+        CatalogClient.of(connector(**{"iceberg__catalog__uri": "sqlite:////nowhere/at/all/catalog.db"}))
     assert isinstance(caught.value, Terminal)
 
 
@@ -145,13 +145,13 @@ def test_a_closed_port_is_unreachable_by_name(connector: Callable[..., Connector
     address = f"http://127.0.0.1:{closed_port}"
     over = {"iceberg__catalog__type": "rest", "iceberg__catalog__uri": address}
     with pytest.raises(CatalogUnreachable) as caught:
-        Tables.of(connector(**over))
+        CatalogClient.of(connector(**over))
     assert str(caught.value).startswith(
         f"could not open catalog 'lake': Connection refused. Check that catalog 'lake' is up at {address}."
     )
 
 
-def test_a_catalog_that_goes_away_is_unreachable_by_name(tables: Callable[..., Tables], tmp_path: Path) -> None:
+def test_a_catalog_that_goes_away_is_unreachable_by_name(tables: Callable[..., CatalogClient], tmp_path: Path) -> None:
     opened = tables()
     opened.catalog.destroy_tables()
     with pytest.raises(CatalogUnreachable, match=r"could not load table 'rpc\.pizzas'.*'lake'"):
@@ -177,7 +177,7 @@ def test_a_catalog_that_cannot_be_opened_says_where_to_look(
     with pytest.raises(
         CatalogMisconfigured, match=r"'lake' cannot be opened.*iceberg\.catalog.*PYICEBERG_CATALOG__LAKE"
     ) as e:
-        Tables.of(misconfigured)
+        CatalogClient.of(misconfigured)
     assert isinstance(e.value, Terminal)
 
 
@@ -193,14 +193,14 @@ def test_a_catalog_that_cannot_be_opened_says_where_to_look(
     ],
 )
 def test_errors_of_stores_become_floes_own(
-    tables: Callable[..., Tables], raised: Exception, expected: type[Exception], text: str
+    tables: Callable[..., CatalogClient], raised: Exception, expected: type[Exception], text: str
 ) -> None:
     with pytest.raises(expected, match=text), tables().changing("t"):
         raise raised
 
 
 @pytest.mark.parametrize("passed", [CommitFailedException("409"), TableMissing("gone")])
-def test_conflicts_and_floes_own_errors_pass(tables: Callable[..., Tables], passed: Exception) -> None:
+def test_conflicts_and_floes_own_errors_pass(tables: Callable[..., CatalogClient], passed: Exception) -> None:
     with pytest.raises(type(passed)) as caught, tables().changing("t"):
         raise passed
     assert caught.value is passed
@@ -212,7 +212,7 @@ def test_conflicts_and_floes_own_errors_pass(tables: Callable[..., Tables], pass
 class Listing:
     """Counts what a catalog is asked for."""
 
-    def __init__(self, opened: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, opened: CatalogClient, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[object] = []
         for name in ("list_tables", "list_namespaces", "load_table"):
             monkeypatch.setattr(opened.catalog, name, self._counted(getattr(opened.catalog, name)))
@@ -225,7 +225,9 @@ class Listing:
         return counted
 
 
-def test_listed_takes_one_call_per_namespace(tables: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listed_takes_one_call_per_namespace(
+    tables: Callable[..., CatalogClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened = tables()
     for name in ("a.t1", "a.t2", "b.c.t1"):
         opened.create(name, SCHEMA)
@@ -238,7 +240,7 @@ def test_listed_takes_one_call_per_namespace(tables: Callable[..., Tables], monk
 
 
 def test_listed_is_none_where_listing_is_not_permitted(
-    tables: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tables: Callable[..., CatalogClient], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     opened = tables()
 

@@ -19,9 +19,9 @@ from requests.exceptions import ConnectTimeout, InvalidProxyURL, InvalidURL, Mis
 from floe.catalogs.errors import Answer, CatalogErrors, answer_of
 from floe.catalogs.exceptions import (
     CatalogFailed,
+    CatalogLoginRefused,
     CatalogMisconfigured,
     CatalogUnreachable,
-    LoginRefused,
     TableMissing,
     TableRefused,
     TableUnsuitable,
@@ -135,12 +135,15 @@ def test_what_no_table_can_change_is_told_as_a_setting(error: Exception, text: s
 def test_login_that_aws_does_not_take_is_no_tables_fault(code: str) -> None:
     errors = CatalogErrors("lake", lambda: "", GlueProvider().classify)
     refusal = ClientError({"Error": {"Code": code, "Message": "m"}}, "GetTable")
-    with pytest.raises(LoginRefused, match="not allowed to load"), errors.during("load table 'db.t'", of_table=True):
+    with (
+        pytest.raises(CatalogLoginRefused, match="not allowed to load"),
+        errors.during("load table 'db.t'", of_table=True),
+    ):
         raise refusal
     denied = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "m"}}, "GetTable")
     with pytest.raises(CatalogMisconfigured) as caught, errors.during("load table 'db.t'", of_table=True):
         raise denied
-    assert not isinstance(caught.value, LoginRefused)
+    assert not isinstance(caught.value, CatalogLoginRefused)
 
 
 def test_refusals_are_final_and_unknown_outcomes_are_not() -> None:

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.base import catalog_settings
 from floe.config import Connector, parse_connector
@@ -136,7 +136,7 @@ def test_identity_of_the_process_does_not_follow_the_connector(
 
 def test_another_server_gets_no_request() -> None:
     with serving(Reply(200, b"{}")) as evil, pytest.raises(CatalogMisconfigured, match="Nothing was sent"):
-        Tables.of(connector(uri=evil.url))
+        CatalogClient.of(connector(uri=evil.url))
     assert evil.requests == []
 
 

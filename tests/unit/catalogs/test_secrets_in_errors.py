@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import CatalogError
 from floe.config import parse_connector
 from floe.config.secrets.detection import secret_texts
@@ -52,6 +52,6 @@ def test_error_of_unopened_catalog_hides_its_secrets(catalog: Mapping[str, str],
     properties = {**catalog, "warehouse": f"file://{tmp_path}"}
     connector = parse_connector({**KEYS, **{f"iceberg.catalog.{key}": value for key, value in properties.items()}})
     with pytest.raises(CatalogError) as caught:
-        Tables.of(connector)
+        CatalogClient.of(connector)
     assert "CANARY" not in "".join(traceback.format_exception(caught.value))
     assert "hidden" in str(caught.value)

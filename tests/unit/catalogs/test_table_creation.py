@@ -20,7 +20,7 @@ from pyiceberg.types import (
     TimestampType,
 )
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import TableUnsuitable
 from floe.catalogs.table_creation import NewTable, sort_order, with_identifiers
 from floe.config.sections.field_terms import SortTerm, parse_partition_by, parse_sort_by
@@ -173,7 +173,7 @@ def test_an_unsuitable_order_or_id_column_always_fails(wrong: TableSettings) -> 
         NewTable.of("t", SCHEMA, wrong, "unpartitioned")
 
 
-def test_a_table_is_created_with_all_of_it(tables: Callable[..., Tables]) -> None:
+def test_a_table_is_created_with_all_of_it(tables: Callable[..., CatalogClient]) -> None:
     everything = settings("day(at), customer.address.zip", "id desc", ("id", "customer.address.zip"))
     tables().create("a.b.pizzas", SCHEMA, everything, "fail")
     created = tables().require("a.b.pizzas")
@@ -185,12 +185,12 @@ def test_a_table_is_created_with_all_of_it(tables: Callable[..., Tables]) -> Non
     assert created.properties["commit.manifest-merge.enabled"] == "true"
 
 
-def test_a_table_is_created_unpartitioned_when_that_is_wanted(tables: Callable[..., Tables]) -> None:
+def test_a_table_is_created_unpartitioned_when_that_is_wanted(tables: Callable[..., CatalogClient]) -> None:
     created = tables().create("rpc.pizzas", SCHEMA, settings("day(price)"), "unpartitioned")
     assert created.spec().is_unpartitioned()
 
 
-def test_unsuitable_settings_create_nothing(tables: Callable[..., Tables]) -> None:
+def test_unsuitable_settings_create_nothing(tables: Callable[..., CatalogClient]) -> None:
     opened = tables()
     with pytest.raises(TableUnsuitable):
         opened.create("rpc.pizzas", SCHEMA, settings(id_columns=("price",)), "unpartitioned")

@@ -14,7 +14,7 @@ from floe.cli.parser import main
 from floe.query import session, statements
 from floe.query.catalog import SparkCatalog
 from floe.query.exceptions import QueryFailed
-from floe.query.statements import Rows
+from floe.query.statements import QueryRows
 from tests.support.canary import Canaries
 from tests.support.connectors import MINIMAL
 
@@ -44,11 +44,11 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[SparkCatalog]:
         found.extend(catalogs)
         yield
 
-    def rows_of(_: object, sql: str) -> Rows:
+    def rows_of(_: object, sql: str) -> QueryRows:
         if sql == "wrong":
             message = "there is no table wrong"
             raise QueryFailed(message)
-        return Rows(["n"], [[1]], True)
+        return QueryRows(["n"], [[1]], True)
 
     monkeypatch.setattr(session, "session", open_session)
     monkeypatch.setattr(statements, "rows_of", rows_of)

@@ -45,7 +45,7 @@ class Post:
         return self.lake.connector(**KEYS)
 
     def land(self, written: Written) -> SliceOutcome:
-        self.monkeypatch.setattr(module, "Tables", SimpleNamespace(of=lambda _: self.lake.tables()))
+        self.monkeypatch.setattr(module, "CatalogClient", SimpleNamespace(of=lambda _: self.lake.tables()))
         return SliceCommitter(written.plan, self.connector()).commit(written.plan.slices[0], written.announcement)
 
     def rows(self) -> tuple[int, int]:

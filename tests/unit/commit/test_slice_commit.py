@@ -147,7 +147,7 @@ def test_one_table_refusing_and_one_timed_out_fails_slice(landing: Landing) -> N
 def test_a_catalog_that_cannot_be_opened_yet_is_tried_again(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
     written = landing.write((0, 0, 5))
     committer = landing.committer(written)
-    opened, calls = module.Tables.of, iter(range(100))
+    opened, calls = module.CatalogClient.of, iter(range(100))
 
     def of(connector: object) -> object:
         if next(calls) < 2:
@@ -155,7 +155,7 @@ def test_a_catalog_that_cannot_be_opened_yet_is_tried_again(landing: Landing, mo
             raise CatalogUnreachable(msg)
         return opened(connector)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "Tables", SimpleNamespace(of=of))
+    monkeypatch.setattr(module, "CatalogClient", SimpleNamespace(of=of))
     outcome = committer.commit(written.plan.slices[0], written.announcement)
     assert outcome.is_done
     assert next(calls) == 3
@@ -168,7 +168,7 @@ def test_catalog_denying_access_is_a_refusal_of_all_tables(landing: Landing, mon
 
     written = landing.write((0, 0, 5))
     committer = landing.committer(written)
-    monkeypatch.setattr(module, "Tables", SimpleNamespace(of=of))
+    monkeypatch.setattr(module, "CatalogClient", SimpleNamespace(of=of))
     outcome = committer.commit(written.plan.slices[0], written.announcement)
     assert outcome.end is None
     assert outcome.behind == dict.fromkeys(BOTH, "not allowed")

@@ -13,7 +13,7 @@ from typing import Any
 import airflow.sdk.log  # noqa: F401 - it sets the root logger up, as in a task
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.config import Connector, parse_connector
 from floe.config.secrets import mask
 from floe.kafka.admin import Cluster
@@ -176,7 +176,7 @@ def planted(canaries: Canaries, hard: str) -> Callable[[str], str]:
 def test_refused_catalog_tells_no_secret(hard: str, echo: Echo, logged: io.StringIO, message: Message) -> None:
     canaries = Canaries()
     for keys in catalogs(echo, lambda name: canaries.plant(name, hard=hard)):
-        error = message(keys, lambda connector: Tables.of(connector).load("db.t"))
+        error = message(keys, lambda connector: CatalogClient.of(connector).load("db.t"))
         assert error, keys
         canaries.watch(lambda error=error: [("error", error.encode())])  # type: ignore[misc]
     canaries.watch(lambda: [("log", logged.getvalue().encode())])
@@ -187,7 +187,7 @@ def test_refused_catalog_tells_no_secret(hard: str, echo: Echo, logged: io.Strin
 def test_refused_client_of_aws_tells_no_secret(hard: str, echo: Echo, logged: io.StringIO, message: Message) -> None:
     canaries = Canaries()
     for keys in of_aws(echo, planted(canaries, hard)):
-        error = message(keys, lambda connector: Tables.of(connector).load("db.t"))
+        error = message(keys, lambda connector: CatalogClient.of(connector).load("db.t"))
         assert error, keys
         canaries.watch(lambda error=error: [("error", error.encode())])  # type: ignore[misc]
     canaries.watch(lambda: [("log", logged.getvalue().encode())])
@@ -200,7 +200,7 @@ def test_refused_database_tells_no_secret(scheme: str, logged: io.StringIO, mess
     makes = (databases, java_databases) if "+" not in scheme else (databases,)
     for hard, make in product(BREAKS, makes):
         for keys in make(scheme, planted(canaries, hard)):
-            error = message(keys, lambda connector: Tables.of(connector).load("db.t"))
+            error = message(keys, lambda connector: CatalogClient.of(connector).load("db.t"))
             assert error, keys
             canaries.watch(lambda error=error: [("error", error.encode())])  # type: ignore[misc]
     canaries.watch(lambda: [("log", logged.getvalue().encode())])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.model.decisions import Rollback
 from floe.model.exceptions import PlanRefused
@@ -67,7 +67,7 @@ def test_lost_positions_are_recovered_from_the_tables(
 def test_unopened_catalog_is_not_taken_for_lost_positions(
     draft: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connector_ledgers, "Tables", Tables)
+    monkeypatch.setattr(connector_ledgers, "CatalogClient", CatalogClient)
     with pytest.raises(CatalogMisconfigured, match=r"cannot be opened: Invalid truth value: 'x'"):
         draft({"iceberg.catalog.pool_pre_ping": "x"})
 

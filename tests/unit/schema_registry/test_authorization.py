@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from floe.config.schema_registry.settings import Address, OAuthClient, RegistrySettings
+from floe.config.schema_registry.settings import OAuthClient, RegistryAddress, RegistrySettings
 from floe.config.secrets import mask
 from floe.schema_registry.client import SchemaRegistry
 from floe.schema_registry.exceptions import NotARegistry, RegistryRefused, RegistryUnreachable
@@ -104,7 +104,7 @@ def test_token_is_used_until_shortly_before_its_end(lifetime: object, kept: int)
     now = [1000.0]
     with serving(tokens("one", "two", lifetime=lifetime)) as login:
         client = OAuthClient(f"{login.url}/token", "floe", "geheim-123")
-        found = RegistrySettings("confluent", (Address("http://unused"),), client)
+        found = RegistrySettings("confluent", (RegistryAddress("http://unused"),), client)
         token = OAuthToken(client, Transport(found.limits), found, lambda: now[0])
         assert token.get() == "one"
         now[0] += kept

@@ -18,10 +18,10 @@ from floe.schema_registry.exceptions import (
     NotARegistry,
     RegistryMisconfigured,
     RegistryUnreachable,
-    UnknownSchema,
-    UnusableSchema,
+    SchemaMissing,
+    SchemaRefused,
 )
-from floe.schema_registry.schema import Reference
+from floe.schema_registry.schema import SchemaReference
 from floe.schema_registry.schema_files import SchemaFiles
 from tests.support.registry.double import UNKNOWN, Reply, Request, as_json, schema, serving
 from tests.support.registry.settings import found_in, settings
@@ -73,7 +73,7 @@ def test_schema_is_read_by_its_guid() -> None:
     ],
 )
 def test_unknown_guid_is_about_its_records_only(reply: Reply, why: str) -> None:
-    with serving(reply) as double, pytest.raises(UnknownSchema, match=why) as caught:
+    with serving(reply) as double, pytest.raises(SchemaMissing, match=why) as caught:
         SchemaRegistry(settings(double.url)).schema(GUID.int, "guid")
     assert caught.value.schema_id == str(GUID)
 
@@ -84,7 +84,7 @@ def test_page_in_place_of_a_guid_is_no_registry() -> None:
 
 
 def test_unknown_type_is_about_this_id_only() -> None:
-    with serving(schema(schemaType="THRIFT")) as double, pytest.raises(UnusableSchema, match="THRIFT") as caught:
+    with serving(schema(schemaType="THRIFT")) as double, pytest.raises(SchemaRefused, match="THRIFT") as caught:
         SchemaRegistry(settings(double.url)).schema(5)
     assert caught.value.schema_id == 5
 
@@ -99,7 +99,7 @@ def test_unknown_id_is_asked_once_in_a_run() -> None:
     with serving(UNKNOWN) as double:
         registry = SchemaRegistry(settings(double.url))
         for _ in range(3):
-            with pytest.raises(UnknownSchema, match="no schema 9") as caught:
+            with pytest.raises(SchemaMissing, match="no schema 9") as caught:
                 registry.schema(9)
             assert caught.value.schema_id == 9
         assert len(double.requests) == 1
@@ -111,7 +111,7 @@ def test_unknown_id_is_asked_once_in_a_run() -> None:
 @pytest.mark.parametrize("schema_id", [-1, 1 << 31])
 def test_impossible_id_is_unknown_without_a_request(schema_id: int) -> None:
     with serving(schema()) as double:
-        with pytest.raises(UnknownSchema):
+        with pytest.raises(SchemaMissing):
             SchemaRegistry(settings(double.url)).schema(schema_id)
         assert double.requests == []
 
@@ -122,10 +122,10 @@ def test_many_unknown_ids_end_the_requests_not_the_run(monkeypatch: pytest.Monke
         registry = SchemaRegistry(settings(double.url))
         registry.schema(1)
         for schema_id in (2, 3, 4):
-            with pytest.raises(UnknownSchema, match="has no schema"):
+            with pytest.raises(SchemaMissing, match="has no schema"):
                 registry.schema(schema_id)
         for schema_id in (5, 9, 5):
-            with pytest.raises(UnknownSchema, match=f"schema {schema_id} was not looked up"):
+            with pytest.raises(SchemaMissing, match=f"schema {schema_id} was not looked up"):
                 registry.schema(schema_id)
         assert len(double.requests) == 4
         assert registry.schema(1).schema.text == '"string"'
@@ -151,7 +151,7 @@ def test_references_in_a_circle_end() -> None:
 def test_missing_reference_is_about_this_id_only() -> None:
     with serving(routes(id1=referring("gone"), id2=schema())) as double:
         registry = SchemaRegistry(settings(double.url))
-        with pytest.raises(UnusableSchema, match="schema 1 cannot be used: it refers to 'gone' version 1, which"):
+        with pytest.raises(SchemaRefused, match="schema 1 cannot be used: it refers to 'gone' version 1, which"):
             registry.schema(1)
         assert registry.schema(2).referenced == ()
 
@@ -161,13 +161,13 @@ def test_references_without_end_are_refused() -> None:
         depth = 0 if "ids" in request.path else int(request.path.split("/")[2])
         return referring(str(depth + 1))
 
-    with serving(answer) as double, pytest.raises(UnusableSchema, match="50 levels"):
+    with serving(answer) as double, pytest.raises(SchemaRefused, match="50 levels"):
         SchemaRegistry(settings(double.url)).schema(1)
 
 
 def test_names_of_subjects_are_quoted_in_paths() -> None:
     with serving(schema()) as double:
-        SchemaRegistry(settings(double.url)).version(Reference("x", "a/b c?d", "1"))
+        SchemaRegistry(settings(double.url)).version(SchemaReference("x", "a/b c?d", "1"))
         assert double.paths == ["/subjects/a%2Fb%20c%3Fd/versions/1?deleted=true"]
 
 
@@ -218,7 +218,7 @@ def test_id_of_a_registry_set_up_again_is_asked_for(tmp_path: Path, monkeypatch:
         monkeypatch.setattr(client, "MAX_AGE", 0.0)
         assert one_process(double.url, tmp_path).schema(1).schema.text == '"long"'
         double.answers = lambda _: UNKNOWN
-        with pytest.raises(UnknownSchema):
+        with pytest.raises(SchemaMissing):
             one_process(double.url, tmp_path).schema(1)
 
 
@@ -262,8 +262,8 @@ def test_age_of_a_schema_begins_when_it_is_read(tmp_path: Path, monkeypatch: pyt
 def test_versions_and_unknown_ids_are_not_kept_on_disk(tmp_path: Path) -> None:
     with serving(routes(b=schema())) as double:
         registry = SchemaRegistry(settings(double.url), SchemaFiles(tmp_path))
-        registry.version(Reference("b", "b", "1"))
-        with pytest.raises(UnknownSchema):
+        registry.version(SchemaReference("b", "b", "1"))
+        with pytest.raises(SchemaMissing):
             registry.schema(1)
     assert list(tmp_path.iterdir()) == []
 
@@ -303,7 +303,7 @@ def test_runs_share_schemas_and_not_unknown_ids(tmp_path: Path) -> None:
         for run in ("a", "a", "b"):
             registry = registries.of_run(settings(double.url), run)
             registry.schema(1)
-            with pytest.raises(UnknownSchema):
+            with pytest.raises(SchemaMissing):
                 registry.schema(2)
         assert [path[-1] for path in double.paths] == ["1", "2", "2"]
 
@@ -324,7 +324,7 @@ def test_reference_that_was_not_resolved_is_not_sent(given: dict[str, str]) -> N
 
 
 def test_error_of_a_schema_can_be_pickled() -> None:
-    error = pickle.loads(pickle.dumps(UnknownSchema("gone", 7)))  # noqa: S301 - its own
+    error = pickle.loads(pickle.dumps(SchemaMissing("gone", 7)))  # noqa: S301 - its own
     assert (str(error), error.schema_id, error.code) == ("gone", 7, "FLOE-906")
 
 
@@ -349,7 +349,7 @@ def test_apicurio_of_version_three_is_read() -> None:
         found = apicurio(double.url, 3).schema(7)
     assert (found.schema.type, found.schema.text) == ("AVRO", '"x.A"')
     ((reference, text),) = found.referenced
-    assert (reference, text.text) == (Reference("x.A", "a", "1.0", "g"), '{"type": "record"}')
+    assert (reference, text.text) == (SchemaReference("x.A", "a", "1.0", "g"), '{"type": "record"}')
 
 
 @pytest.mark.parametrize(

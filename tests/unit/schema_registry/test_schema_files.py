@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from floe.schema_registry.schema import Reference, RegisteredSchema, SchemaText
+from floe.schema_registry.schema import RegisteredSchema, SchemaReference, SchemaText
 from floe.schema_registry.schema_files import SchemaFiles
 
 ONE = RegisteredSchema(
-    SchemaText("AVRO", '"x.A" ä', (Reference("x.A", "a", "1", "g"),), ("CEL",)),
-    ((Reference("x.A", "a", "1", "g"), SchemaText(None, '"int"')),),
+    SchemaText("AVRO", '"x.A" ä', (SchemaReference("x.A", "a", "1", "g"),), ("CEL",)),
+    ((SchemaReference("x.A", "a", "1", "g"), SchemaText(None, '"int"')),),
 )
 
 

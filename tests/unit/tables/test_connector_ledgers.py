@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from floe.catalogs.exceptions import LoginRefused
+from floe.catalogs.exceptions import CatalogLoginRefused
 from floe.model.exceptions import LedgerUnreadable, PlanRefused
 from floe.model.holding import Holding, LogId
 from floe.model.ledger import Ledger
@@ -29,7 +29,7 @@ def ledgers(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ledger
     """Read the ledgers of a connector of both tables."""
 
     def make(**keys: str) -> Ledgers:
-        monkeypatch.setattr(module.Tables, "of", lambda _: lake.tables())
+        monkeypatch.setattr(module.CatalogClient, "of", lambda _: lake.tables())
         return Ledgers(lake.connector(**{"iceberg.tables": ",".join(BOTH), **keys}))
 
     return make
@@ -63,7 +63,7 @@ def test_the_catalog_is_opened_only_when_a_ledger_is_asked_for(lake: Lake, monke
     def of(_: object) -> object:
         raise AssertionError
 
-    monkeypatch.setattr(module.Tables, "of", of)
+    monkeypatch.setattr(module.CatalogClient, "of", of)
     assert Ledgers(lake.connector()).routes.branch(TABLE) == "main"
 
 
@@ -102,12 +102,12 @@ def test_login_that_the_catalog_does_not_take_is_raised_not_a_refusing_table(
 
     def refuse(_self: object, _name: str) -> None:
         msg = "not allowed"
-        raise LoginRefused(msg)
+        raise CatalogLoginRefused(msg)
 
     monkeypatch.setattr(type(one.tables), "load", refuse)
-    with pytest.raises(LoginRefused):
+    with pytest.raises(CatalogLoginRefused):
         one.of(TABLE)
-    with pytest.raises(LoginRefused):
+    with pytest.raises(CatalogLoginRefused):
         one.look_up([TABLE])
 
 

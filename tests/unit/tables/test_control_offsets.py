@@ -11,7 +11,7 @@ from floe.model.ledger import Anchor
 from floe.tables.change import append_files
 from floe.tables.snapshot_commit import commit_change
 from floe.tables.snapshot_summary import (
-    Committed,
+    CommittedOffsets,
     committed_offsets,
     last_of_sink,
     offsets_property,
@@ -40,7 +40,7 @@ def table(lake: Lake) -> Lake:
     return lake
 
 
-def found(lake: Lake, branch: str = "main") -> Committed:
+def found(lake: Lake, branch: str = "main") -> CommittedOffsets:
     return committed_offsets(lake.load().metadata, branch, NAME)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 
 from floe.model.ledger import Anchor, Ledger
-from floe.tables.history import Finding, SnapshotGraph, check_history
+from floe.tables.history import HistoryState, SnapshotGraph, check_history
 from tests.support.tables.lake import GROUP, Lake
 
 
@@ -83,5 +83,5 @@ def test_check_of_a_table_without_snapshots(lake: Lake, anchor: int | None, lead
     ledger = Ledger("C1", anchor=None if anchor is None else Anchor(anchor, 1))
     check = check_history(lake.create().metadata, "main", GROUP, ledger)
     assert check.leads_back is leads_back
-    assert check.finding is (Finding.INTACT if leads_back else Finding.CUT_OFF)
+    assert check.finding is (HistoryState.INTACT if leads_back else HistoryState.CUT_OFF)
     assert leads_back or "'main' emptied: snapshot 1" in check.problem("rpc.pizzas", "main", GROUP)

@@ -7,7 +7,7 @@ from pyiceberg.table import Table
 
 from floe.catalogs.providers.catalog_providers import provider_of
 from floe.model.ledger import Anchor, Ledger
-from floe.tables.history import Finding, check_table_history
+from floe.tables.history import HistoryState, check_table_history
 from floe.tables.snapshot_commit import append
 from tests.support.tables.lake import CLUSTER, GROUP, LEDGER, Lake
 
@@ -17,14 +17,14 @@ from tests.support.tables.lake import CLUSTER, GROUP, LEDGER, Lake
 @pytest.mark.parametrize(
     ("keeps_history", "anchor_number", "finding"),
     [
-        (False, 1, Finding.UNSEEN),
-        (False, 2, Finding.CUT_OFF),
-        (False, 3, Finding.CUT_OFF),
-        (True, 1, Finding.CUT_OFF),
+        (False, 1, HistoryState.UNSEEN),
+        (False, 2, HistoryState.CUT_OFF),
+        (False, 3, HistoryState.CUT_OFF),
+        (True, 1, HistoryState.CUT_OFF),
     ],
 )
 def test_later_snapshot_of_another_is_no_rollback(
-    lake: Lake, keeps_history: bool, anchor_number: int, finding: Finding
+    lake: Lake, keeps_history: bool, anchor_number: int, finding: HistoryState
 ) -> None:
     lake.create()
     for _ in range(2):

@@ -19,11 +19,11 @@ from floe.control.wire.events import (
     StartCommit,
     TableReference,
 )
-from floe.tables.snapshot_summary import Committed
+from floe.tables.snapshot_summary import CommittedOffsets
 from floe.takeover.exceptions import TakeoverRefused
 from floe.takeover.pending_files import (
     Destination,
-    Written,
+    PendingFiles,
     check_no_gap,
     collect,
     files_of,
@@ -47,9 +47,9 @@ def written(
     table: str = "pizzas",
     table_uuid: UUID | None = UUID_NOW,
     deletes: Iterable[DataFile] = (),
-) -> Written:
+) -> PendingFiles:
     reference = TableReference("lake", ("rpc",), table, table_uuid)
-    return Written(partition, at, DataWritten(COMMIT, reference, tuple(map(file, names)), tuple(deletes)))
+    return PendingFiles(partition, at, DataWritten(COMMIT, reference, tuple(map(file, names)), tuple(deletes)))
 
 
 def table(
@@ -60,7 +60,7 @@ def table(
     is_known: bool = True,
     is_own: bool = True,
 ) -> Destination:
-    return Destination(name, table_uuid, Committed(offsets or {}, is_known), is_own)
+    return Destination(name, table_uuid, CommittedOffsets(offsets or {}, is_known), is_own)
 
 
 def message(payload: Payload, at: int = 0, group: str = GROUP, **headers: str) -> ControlMessage:
@@ -123,7 +123,7 @@ def test_events_that_their_table_has_are_dropped_table_by_table() -> None:
 
 
 def test_a_file_counts_once_and_one_without_records_not_at_all() -> None:
-    empty = Written(0, 3, DataWritten(COMMIT, written().payload.table_reference, (file("z", 0),)))
+    empty = PendingFiles(0, 3, DataWritten(COMMIT, written().payload.table_reference, (file("z", 0),)))
     events = [written("a", "b", at=1), written("b", "c", at=2), empty]
     assert [f.file.file_path for f in files_of(events)] == [f"s3://lake/{n}.parquet" for n in "abc"]
 

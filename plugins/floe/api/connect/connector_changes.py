@@ -25,7 +25,7 @@ from sqlalchemy.orm import Session
 from floe.api.connect import access, connector_store, wanted_states
 from floe.api.connect.check_queue import CHECKS
 from floe.api.connect.connector_states import FAILED, States
-from floe.api.connect.connector_store import FOLDER, KnownConnector, Row, known_connectors
+from floe.api.connect.connector_store import FOLDER, ConnectorRow, KnownConnector, known_connectors
 from floe.api.connect.http import ConnectError
 from floe.api.dag_states import SINK, TAG
 from floe.config import ConfigError, Connector, ConnectorFile
@@ -183,7 +183,7 @@ def _require_same(known: KnownConnector, config: Mapping[str, str]) -> None:
         raise ConnectError(409, msg)
 
 
-def _require_rest(known: KnownConnector) -> Row:
+def _require_rest(known: KnownConnector) -> ConnectorRow:
     if known.row is None:
         msg = (
             f"The connector {known.name} is defined by the file {known.file.path.name!r}, which REST does not delete. "

@@ -42,7 +42,7 @@ class KnownConnector:
     """``row``: the Variable of a connector that REST made; None for one of a file."""
 
     file: ConnectorFile
-    row: Row | None = None
+    row: ConnectorRow | None = None
 
     @property
     def name(self) -> str:
@@ -150,14 +150,14 @@ _DESCRIPTION = "of a connector that floe's REST API made: change it there"
 
 
 @dataclass(frozen=True)
-class Row:
+class ConnectorRow:
     """The text of a Variable, and how it is in the database, by which a change recognises it."""
 
     text: str
     stored: str
 
 
-def connector_rows(session: Session, name: str | None = None) -> dict[str, Row]:
+def connector_rows(session: Session, name: str | None = None) -> dict[str, ConnectorRow]:
     """Return the rows of all connectors, or of the one named, by name; one that cannot be decrypted has an empty text."""
     return {key.removeprefix(CONNECTOR): row for key, row in _rows(session, CONNECTOR, name).items()}
 
@@ -168,7 +168,7 @@ def secrets_text(session: Session, name: str) -> str:
     return "" if row is None else row.text
 
 
-def marks(session: Session, name: str | None = None) -> dict[str, Row]:
+def marks(session: Session, name: str | None = None) -> dict[str, ConnectorRow]:
     """Return the states that were set by REST, by connector."""
     return {key.removeprefix(STATE): row for key, row in _rows(session, STATE, name).items()}
 
@@ -184,7 +184,7 @@ def set_mark(session: Session, name: str, text: str | None) -> None:
             raise _conflict(name) from error
 
 
-def change_mark(session: Session, name: str, before: Row, text: str | None) -> bool:
+def change_mark(session: Session, name: str, before: ConnectorRow, text: str | None) -> bool:
     """Keep another state, or none, if it is still as it was read; return whether it was."""
     same = (_TABLE.c.key == STATE + name, _TABLE.c.val == before.stored)
     if text is None:
@@ -205,7 +205,7 @@ def create(session: Session, stored: StoredConnector) -> None:
     _set_secrets(session, stored.name, stored.secrets)
 
 
-def replace(session: Session, stored: StoredConnector, before: Row) -> None:
+def replace(session: Session, stored: StoredConnector, before: ConnectorRow) -> None:
     """Change a connector, if it is still as it was read. Raises ConnectError where it is not."""
     values = _values(CONNECTOR + stored.name, stored.to_text())
     done = session.execute(update(_TABLE).where(*_same(stored.name, before)).values(**values))
@@ -213,7 +213,7 @@ def replace(session: Session, stored: StoredConnector, before: Row) -> None:
     _set_secrets(session, stored.name, stored.secrets)
 
 
-def hold(session: Session, name: str, before: Row) -> None:
+def hold(session: Session, name: str, before: ConnectorRow) -> None:
     """Lock a connector until the end of the transaction, if it is still as it was read. Raises ConnectError."""
     same = update(_TABLE).where(*_same(name, before)).values(val=before.stored)
     _require_one(session, session.execute(same), name)
@@ -224,7 +224,7 @@ def remove(session: Session, name: str) -> None:
     session.execute(delete(_TABLE).where(_TABLE.c.key.in_([CONNECTOR + name, SECRETS + name, STATE + name])))
 
 
-def _same(name: str, before: Row) -> tuple[Any, Any]:
+def _same(name: str, before: ConnectorRow) -> tuple[Any, Any]:
     return _TABLE.c.key == CONNECTOR + name, _TABLE.c.val == before.stored
 
 
@@ -255,16 +255,16 @@ def _values(key: str, text: str) -> dict[str, Any]:
     return {"key": key, "val": stored, "is_encrypted": fernet.is_encrypted, "description": _DESCRIPTION}
 
 
-def _rows(session: Session, prefix: str, name: str | None) -> dict[str, Row]:
+def _rows(session: Session, prefix: str, name: str | None) -> dict[str, ConnectorRow]:
     columns = (_TABLE.c.key, _TABLE.c.val, _TABLE.c.is_encrypted)
     query = select(*columns).order_by(_TABLE.c.key)
     chosen = _TABLE.c.key.startswith(prefix, autoescape=True) if name is None else _TABLE.c.key == prefix + name
     return {key: _row(val, bool(encrypted)) for key, val, encrypted in session.execute(query.where(chosen))}
 
 
-def _row(stored: str, is_encrypted: bool) -> Row:
+def _row(stored: str, is_encrypted: bool) -> ConnectorRow:
     try:
         text = get_fernet().decrypt(stored.encode()).decode() if is_encrypted else stored
     except (InvalidToken, UnicodeError):
         text = ""
-    return Row(text, stored)
+    return ConnectorRow(text, stored)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from floe.api.connect.connector_store import FOLDER
 from floe.config import ConfigError
 from floe.config.document import check_count
-from floe.config.keys.key import Key, Kind, Status
+from floe.config.keys.key import Key, KeyType, Status
 from floe.config.keys.lookup import KEYS, find
 from floe.config.parser import parse_connector
 from floe.config.providers.allow_list import OperatorSettings
@@ -109,7 +109,7 @@ REQUIRED: Final = frozenset({"name", "value.converter", "iceberg.catalog.type"})
 _NAMED: Final = frozenset({"iceberg.connect.group-id", "iceberg.control.group-id"})
 """Keys whose default has the connector's name in it: their definition has none."""
 
-_TYPES: Final = {Kind.MAP: "STRING"}
+_TYPES: Final = {KeyType.MAP: "STRING"}
 _COMMON: Final = "Common"
 _GROUPS: Final = (
     ("transforms", "Transforms"),
@@ -143,13 +143,13 @@ def plain_keys() -> list[Key]:
 
 def definition_of(key: str, entry: Key | None, order: int) -> dict[str, Any]:
     """Describe a key; ``entry`` is its row in the table, None for one that floe does not know. ``order``: in its group."""
-    kind = Kind.STRING if entry is None else entry.kind
+    kind = KeyType.STRING if entry is None else entry.kind
     is_required = key in REQUIRED
     has_default = entry is not None and not is_required and key not in _NAMED
     default = entry.default if entry is not None and has_default else None
     return {
         "name": key,
-        "type": "PASSWORD" if kind is Kind.STRING and is_secret(key) else _TYPES.get(kind, kind.name),
+        "type": "PASSWORD" if kind is KeyType.STRING and is_secret(key) else _TYPES.get(kind, kind.name),
         "required": is_required,
         "default_value": default,
         "importance": "HIGH" if is_required else "MEDIUM" if entry and entry.status is Status.SUPPORTED else "LOW",

@@ -20,7 +20,7 @@ from sqlalchemy import Table, delete, select, update
 from sqlalchemy.orm import Session
 
 from floe.api.connect import connector_store
-from floe.api.connect.connector_store import Row
+from floe.api.connect.connector_store import ConnectorRow
 from floe.config.names import ALIAS_PREFIX, REPLAY_SUFFIX
 from floe.config.stored.stored_connector import DELETED, PAUSED, RUNNING, STOPPED, WANTED
 
@@ -90,7 +90,7 @@ class _Dags:
         )
 
 
-def _settle(session: Session, name: str, mark: Row, dags: _Dags) -> bool:
+def _settle(session: Session, name: str, mark: ConnectorRow, dags: _Dags) -> bool:
     wanted = mark.text.removeprefix(WANTED)
     if wanted == DELETED:
         return _delete(session, name, mark, dags)
@@ -109,7 +109,7 @@ def _settle(session: Session, name: str, mark: Row, dags: _Dags) -> bool:
     return connector_store.change_mark(session, name, mark, wanted) and _set_paused(session, name, True)
 
 
-def _delete(session: Session, name: str, mark: Row, dags: _Dags) -> bool:
+def _delete(session: Session, name: str, mark: ConnectorRow, dags: _Dags) -> bool:
     own = set(dags_of(name))
     if active := (dags.active & own) - dags.stale:
         # a run ends if its DAG is not paused, and none begins where it is
@@ -133,7 +133,7 @@ def end_runs(session: Session, name: str, *states: DagRunState) -> None:
     session.execute(update(_RUNS).where(*chosen).values(state=DagRunState.FAILED))
 
 
-def _change(session: Session, name: str, mark: Row, text: str) -> bool:
+def _change(session: Session, name: str, mark: ConnectorRow, text: str) -> bool:
     return mark.text == text or connector_store.change_mark(session, name, mark, text)
 
 

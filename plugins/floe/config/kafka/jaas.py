@@ -5,6 +5,8 @@
 Read as Kafka's JaasConfig reads them, by Java's StreamTokenizer. No message quotes the text: it has a password.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,7 +38,7 @@ class JaasUnusable(ValueError):
 
 
 @dataclass(frozen=True)
-class Login:
+class JaasLogin:
     """A user and a password."""
 
     user: str = field(repr=False)
@@ -76,7 +78,7 @@ def read_entry(jaas: str) -> Entry:
     return Entry(module, _options(tokens[1:]))
 
 
-def read_login(jaas: str) -> Login:
+def read_login(jaas: str) -> JaasLogin:
     """Read the user and the password of PLAIN or SCRAM. Raises JaasUnusable."""
     entry = read_entry(jaas)
     if entry.module not in LOGINS:
@@ -87,7 +89,7 @@ def read_login(jaas: str) -> Login:
     return login_of(entry)
 
 
-def login_of(entry: Entry) -> Login:
+def login_of(entry: Entry) -> JaasLogin:
     """Return the user and the password of a PLAIN or SCRAM module. Raises JaasUnusable."""
     options = entry.options
     if options.get("tokenauth", "").lower() == "true":
@@ -97,7 +99,7 @@ def login_of(entry: Entry) -> Login:
     if missing:
         msg = f"it has no {' and no '.join(missing)}: write {_EXAMPLE}"
         raise JaasUnusable(msg)
-    return Login(options["username"], options["password"])
+    return JaasLogin(options["username"], options["password"])
 
 
 def _options(tokens: list[_Token]) -> dict[str, str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from floe.config.keys.loaded_code import LoadedCode
 
 
-class Kind(enum.Enum):
+class KeyType(enum.Enum):
     """Kafka's ConfigDef types, and ``map`` for a prefix that takes any key."""
 
     STRING = "string"
@@ -48,7 +48,7 @@ class Key:
     """
 
     name: str
-    kind: Kind
+    kind: KeyType
     default: str | None
     doc: str
     status: Status = Status.SUPPORTED
@@ -101,7 +101,7 @@ class Key:
 
 def supported(
     name: str,
-    kind: Kind,
+    kind: KeyType,
     default: str | None,
     doc: str,
     *,
@@ -117,11 +117,11 @@ def supported(
     )
 
 
-def no_effect(name: str, kind: Kind, default: str | None, doc: str, *, minimum: int | None = None) -> Key:
+def no_effect(name: str, kind: KeyType, default: str | None, doc: str, *, minimum: int | None = None) -> Key:
     """Make the row of a key that has no effect in floe; ``doc`` is the reason."""
     return Key(name, kind, default, doc, Status.NO_EFFECT, minimum=minimum)
 
 
-def refused(name: str, kind: Kind, default: str | None, doc: str, *harmless: str) -> Key:
+def refused(name: str, kind: KeyType, default: str | None, doc: str, *harmless: str) -> Key:
     """Make the row of a key that is not implemented; ``doc`` says why and what to do, ``harmless`` lists allowed values."""
     return Key(name, kind, default, doc, Status.REFUSED, harmless=harmless)

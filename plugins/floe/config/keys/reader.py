@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from floe.config.keys.key import Key, Kind, Status
+from floe.config.keys.key import Key, KeyType, Status
 from floe.config.keys.lookup import KEYS, advice, canonical_of, find, is_own, near_miss
 from floe.config.keys.other_names import of_connector
 from floe.config.keys.spelling import spelled_as
@@ -18,7 +18,7 @@ _MAX_SUGGESTIONS = 20  # each compares with the whole table
 _MAX_FOREIGN = 50  # unknown keys of other families: each is compared with the whole table
 _SHOWN_OF_KEY = 200
 _NONE = "there is no such key, nor one that means it: remove it. docs/reference/configuration.md has all keys"
-_CHECKED_KINDS = (Kind.BOOLEAN, Kind.INT, Kind.LONG)
+_CHECKED_KINDS = (KeyType.BOOLEAN, KeyType.INT, KeyType.LONG)
 
 
 class Settings:
@@ -126,9 +126,9 @@ class Settings:
 
     def _check_type(self, entry: Key, key: str, value: str) -> None:
         try:
-            if entry.kind is Kind.BOOLEAN:
+            if entry.kind is KeyType.BOOLEAN:
                 parse_boolean(key, value)
-            elif entry.kind in (Kind.INT, Kind.LONG):
+            elif entry.kind in (KeyType.INT, KeyType.LONG):
                 parse_integer(key, entry.kind, value, entry.minimum)
         except InvalidValue as error:
             self.problems.append(str(error))
@@ -138,7 +138,7 @@ class Settings:
             self.warnings.append(f"{key} has no effect: {entry.doc}")
         if entry.status is not Status.REFUSED:
             return
-        if entry.kind is Kind.BOOLEAN:
+        if entry.kind is KeyType.BOOLEAN:
             asks_for_it = value.strip().lower() == "true"
         else:
             asks_for_it = value.strip().lower() not in entry.harmless
@@ -204,7 +204,7 @@ class OptionReader:
         if key is None or is_reference(self.options[key]):
             return default
         try:
-            value = parse_integer(self.prefix + key, Kind.INT, self.options[key], smallest)
+            value = parse_integer(self.prefix + key, KeyType.INT, self.options[key], smallest)
             if value > largest:
                 raise InvalidValue(self.prefix + key, self.options[key], f"Value must be no more than {largest}")
         except InvalidValue as error:

@@ -2,10 +2,10 @@
 
 import re
 
-from floe.config.keys.key import Kind
+from floe.config.keys.key import KeyType
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_BITS = {Kind.INT: 31, Kind.LONG: 63}
+_BITS = {KeyType.INT: 31, KeyType.LONG: 63}
 _MAX_DIGITS = 25  # more than any LONG has; Python refuses to convert some thousands of them
 _SHOWN_CHARACTERS = 100
 
@@ -17,7 +17,7 @@ class InvalidValue(ValueError):
         super().__init__(f"Invalid value {_readable(text)} for configuration {key}: {why}")
 
 
-def parse_integer(key: str, kind: Kind, text: str, minimum: int | None = None) -> int:
+def parse_integer(key: str, kind: KeyType, text: str, minimum: int | None = None) -> int:
     """Read an INT or a LONG, blanks around it allowed.
 
     :raises InvalidValue: not a number, out of the type's range or below ``minimum``.

@@ -21,7 +21,7 @@ _OF_TRANSFORMS: Final = ("transforms.", "predicates.")
 
 
 @dataclass(frozen=True)
-class Reference:
+class ConfigReference:
     """One reference: the provider's name, the path, empty if there is none, and the key. It contains no secret."""
 
     provider: str
@@ -38,7 +38,7 @@ def providers_in(text: str) -> list[str]:
     return [provider for provider, _ in _REFERENCE.findall(text)]
 
 
-def references_in(text: str) -> list[Reference]:
+def references_in(text: str) -> list[ConfigReference]:
     """Return the references in a text."""
     return [_reference(*found) for found in _REFERENCE.findall(text)]
 
@@ -55,7 +55,7 @@ def unreplaced(properties: Mapping[str, str]) -> Iterator[str]:
             )
 
 
-def replace_references(text: str, value_of: Callable[[Reference], str]) -> str:
+def replace_references(text: str, value_of: Callable[[ConfigReference], str]) -> str:
     """Replace every reference by its value; a reference in a value stays as it is."""
     return _REFERENCE.sub(lambda found: value_of(_reference(found[1], found[2])), text)
 
@@ -70,9 +70,9 @@ def resolved_part(text: str, value: str) -> str:
     return value[len(before) : len(value) - len(after)] if is_around else value
 
 
-def _reference(provider: str, rest: str) -> Reference:
+def _reference(provider: str, rest: str) -> ConfigReference:
     path, has_path, key = rest.partition(":")
-    return Reference(provider, path, key) if has_path else Reference(provider, "", rest)
+    return ConfigReference(provider, path, key) if has_path else ConfigReference(provider, "", rest)
 
 
 # Replacing references by values: in keys that shape a DAG when its file is parsed, in others when a task uses them.
@@ -139,15 +139,15 @@ def late_references(keys: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in keys.items() if "${" in value and is_late(key) and providers_in(value)}
 
 
-Check = Callable[[str, ConfigProvider, Reference], str | None]
+Check = Callable[[str, ConfigProvider, ConfigReference], str | None]
 """Returns why a key may not have what a reference to a provider means; None if it may."""
 
 
-def _any(_: str, __: ConfigProvider, ___: Reference) -> None:
+def _any(_: str, __: ConfigProvider, ___: ConfigReference) -> None:
     """Allow the values of every provider."""
 
 
-def _early(key: str, provider: ConfigProvider, reference: Reference) -> str | None:
+def _early(key: str, provider: ConfigProvider, reference: ConfigReference) -> str | None:
     if isinstance(provider, EnvProvider):
         is_told = provider.is_secret(reference.path, reference.key) and not is_secret(key)
         return f"it is the name of {_TOLD}" if is_told else None
@@ -168,7 +168,7 @@ class Resolver:
         problems: list[str] = []
         secrets: dict[str, None] = {}
 
-        def value_of(key: str, reference: Reference) -> str:
+        def value_of(key: str, reference: ConfigReference) -> str:
             provider = self._provider(reference.provider)
             if why := check(key, provider, reference):
                 raise ValueMissing(why)

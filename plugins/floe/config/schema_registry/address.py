@@ -9,14 +9,14 @@ from urllib.parse import unquote, urlsplit
 
 from floe.config.keys.reader import OptionReader
 from floe.config.keys.values import parse_list
-from floe.config.schema_registry.settings import Address, Login, TlsSettings
+from floe.config.schema_registry.settings import RegistryAddress, RegistryLogin, TlsSettings
 from floe.config.secrets.detection import is_reference, shown_address
 from floe.tls.store_file import CONVERT, TYPES, StoreFile
 
 _SCHEMES = ("http", "https")
 
 
-def read_addresses(options: OptionReader, *names: str) -> tuple[Address, ...]:
+def read_addresses(options: OptionReader, *names: str) -> tuple[RegistryAddress, ...]:
     """Read one address or several with commas between; one at least is needed."""
     key = options.key(*names)
     if key is None:
@@ -35,13 +35,13 @@ def read_url(options: OptionReader, *names: str) -> str:
     return address.url if address else ""
 
 
-def read_login(options: OptionReader, key: str) -> Login:
+def read_login(options: OptionReader, key: str) -> RegistryLogin:
     """Read ``user:password``."""
     text = options.options[key].strip()
     user, has_password, password = text.partition(":")
     if not (has_password and user) and not is_reference(text):
         options.refuse(key, "write it as user:password")
-    return Login(user, password, key)
+    return RegistryLogin(user, password, key)
 
 
 def read_proxy(options: OptionReader, namespace: str = "") -> tuple[str, int] | None:
@@ -57,9 +57,9 @@ def read_proxy(options: OptionReader, namespace: str = "") -> tuple[str, int] | 
     return (host, port) if host and port else None
 
 
-def _address(options: OptionReader, key: str, text: str) -> Address | None:
+def _address(options: OptionReader, key: str, text: str) -> RegistryAddress | None:
     if is_reference(text):
-        return Address(text)
+        return RegistryAddress(text)
     why = _problem(text)
     if why:
         options.refuse(key, f"{shown_address(text)[:200]!r} {why}")
@@ -67,8 +67,8 @@ def _address(options: OptionReader, key: str, text: str) -> Address | None:
     parts = urlsplit(text)
     server = parts.netloc.rpartition("@")[2]
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    login = Login(user, password, key) if "@" in parts.netloc else None
-    return Address(f"{parts.scheme}://{server}{parts.path.rstrip('/')}", login)
+    login = RegistryLogin(user, password, key) if "@" in parts.netloc else None
+    return RegistryAddress(f"{parts.scheme}://{server}{parts.path.rstrip('/')}", login)
 
 
 def _problem(text: str) -> str | None:

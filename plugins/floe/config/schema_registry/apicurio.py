@@ -9,12 +9,12 @@ from floe.config.keys.reader import OptionReader
 from floe.config.schema_registry.address import APICURIO, read_addresses, read_headers, read_proxy, read_tls, read_url
 from floe.config.schema_registry.settings import (
     ID_HEADERS,
-    Address,
     Credentials,
     IdKind,
-    Limits,
-    Login,
     OAuthClient,
+    RegistryAddress,
+    RegistryLimits,
+    RegistryLogin,
     RegistrySettings,
     SchemaIdFormat,
 )
@@ -102,16 +102,16 @@ def read_apicurio(options: OptionReader) -> RegistrySettings:
         tls=read_tls(options, APICURIO),
         proxy=read_proxy(options, _PROXY),
         headers=tuple(sorted(headers.items())),
-        limits=Limits(
-            retries=int(options.number("apicurio.registry.retry-count", Limits.retries, 100)),
-            first_wait=options.seconds("apicurio.registry.retry-backoff-ms", Limits.first_wait, 0),
+        limits=RegistryLimits(
+            retries=int(options.number("apicurio.registry.retry-count", RegistryLimits.retries, 100)),
+            first_wait=options.seconds("apicurio.registry.retry-backoff-ms", RegistryLimits.first_wait, 0),
         ),
         ids=_ids(options, is_v3=True in is_v3),
         prefix=options.prefix,
     )
 
 
-def _with_api(options: OptionReader, address: Address, version: int) -> Address:
+def _with_api(options: OptionReader, address: RegistryAddress, version: int) -> RegistryAddress:
     """Return the address of the API, as Java's client completes it: ``/apis/registry/v2`` unless it is there."""
     if is_reference(address.url):
         return address
@@ -121,7 +121,7 @@ def _with_api(options: OptionReader, address: Address, version: int) -> Address:
         )
     if _CCOMPAT in address.url:
         options.refuse(_URL, f"{address.url!r} is the address of Confluent's API: write it without {_CCOMPAT}/…")
-    return address if _API in address.url else Address(f"{address.url}{_API}v{version}", address.login)
+    return address if _API in address.url else RegistryAddress(f"{address.url}{_API}v{version}", address.login)
 
 
 def _credentials(options: OptionReader) -> Credentials | None:
@@ -139,7 +139,7 @@ def _credentials(options: OptionReader) -> Credentials | None:
         options.miss(f"{options.prefix}{names}: set {options.prefix}{_AUTH[0]}service.token.endpoint, too")
     if bool(user) != bool(password):
         options.miss(f"{options.prefix}{_AUTH[0]}username and .password: give both, or neither")
-    return Login(user, options.options[password].strip(), password) if user and password else None
+    return RegistryLogin(user, options.options[password].strip(), password) if user and password else None
 
 
 def _endpoint_of_realm(options: OptionReader) -> str:

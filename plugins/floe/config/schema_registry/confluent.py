@@ -20,12 +20,12 @@ from floe.config.schema_registry.address import (
     read_url,
 )
 from floe.config.schema_registry.settings import (
-    BearerToken,
     Credentials,
-    Limits,
-    Login,
     OAuthClient,
+    RegistryLimits,
+    RegistryLogin,
     RegistrySettings,
+    RegistryToken,
     SchemaIdFormat,
 )
 
@@ -82,7 +82,7 @@ def read_confluent(options: OptionReader) -> RegistrySettings:
     if credentials is not None:
         addresses = tuple(type(one)(one.url) for one in addresses)
     headers = read_headers(options, _HEADER)
-    if isinstance(credentials, BearerToken | OAuthClient):
+    if isinstance(credentials, RegistryToken | OAuthClient):
         headers |= {header: text for name, header in _SENT.items() if (text := options.text(name))}
     else:
         options.ignore(_SENT, f"they are sent with tokens only: see {_BEARER}")
@@ -166,7 +166,7 @@ def _of_kafka_client(options: OptionReader) -> Credentials | None:
         if not providers_in(options.options[key]):  # else it is known when they are resolved
             options.refuse(key, str(error))
         return None
-    return Login(login.user, login.password, key)
+    return RegistryLogin(login.user, login.password, key)
 
 
 def _bearer(options: OptionReader, source: str) -> Credentials | None:
@@ -177,7 +177,7 @@ def _bearer(options: OptionReader, source: str) -> Credentials | None:
             return None
         token = options.options[key].strip()
         check_sendable(options, key, token)
-        return BearerToken(token, key)
+        return RegistryToken(token, key)
     if source != "OAUTHBEARER":
         options.refuse_value(_spelled(options, _BEARER), "floe has STATIC_TOKEN and OAUTHBEARER (client credentials)")
         return None
@@ -201,11 +201,11 @@ def _reads_headers(options: OptionReader) -> bool:
     return options.text(f"{role}.schema.id.deserializer").rpartition(".")[2] != "PrefixSchemaIdDeserializer"
 
 
-def _limits(options: OptionReader) -> Limits:
-    return Limits(
-        connect_timeout=options.seconds("http.connect.timeout.ms", Limits.connect_timeout),
-        read_timeout=options.seconds("http.read.timeout.ms", Limits.read_timeout),
-        retries=int(options.number("max.retries", Limits.retries, 100)),
-        first_wait=options.seconds("retries.wait.ms", Limits.first_wait, 0),
-        max_wait=options.seconds("retries.max.wait.ms", Limits.max_wait, 0),
+def _limits(options: OptionReader) -> RegistryLimits:
+    return RegistryLimits(
+        connect_timeout=options.seconds("http.connect.timeout.ms", RegistryLimits.connect_timeout),
+        read_timeout=options.seconds("http.read.timeout.ms", RegistryLimits.read_timeout),
+        retries=int(options.number("max.retries", RegistryLimits.retries, 100)),
+        first_wait=options.seconds("retries.wait.ms", RegistryLimits.first_wait, 0),
+        max_wait=options.seconds("retries.max.wait.ms", RegistryLimits.max_wait, 0),
     )

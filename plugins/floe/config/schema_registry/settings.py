@@ -21,7 +21,7 @@ ID_HEADERS: Final = ("globalId", "contentId", "contentHash", "groupId", "artifac
 
 
 @dataclass(frozen=True)
-class Login:
+class RegistryLogin:
     """User and password, for basic authentication. ``key``: the option that gives them, for messages."""
 
     user: str = field(repr=False)
@@ -30,7 +30,7 @@ class Login:
 
 
 @dataclass(frozen=True)
-class BearerToken:
+class RegistryToken:
     """A token that does not change."""
 
     token: str = field(repr=False)
@@ -48,15 +48,15 @@ class OAuthClient:
     key: str = ""
 
 
-Credentials = Login | BearerToken | OAuthClient
+Credentials = RegistryLogin | RegistryToken | OAuthClient
 
 
 @dataclass(frozen=True)
-class Address:
+class RegistryAddress:
     """One registry: ``url`` without login and without a slash at its end; ``login`` is the one that the URL had."""
 
     url: str
-    login: Login | None = None
+    login: RegistryLogin | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class TlsSettings:
 
 
 @dataclass(frozen=True)
-class Limits:
+class RegistryLimits:
     """How long one request may take, and how it is repeated: seconds, and a number of retries."""
 
     connect_timeout: float = 10.0
@@ -116,12 +116,12 @@ class RegistrySettings:
     """
 
     api: Api
-    addresses: tuple[Address, ...]
+    addresses: tuple[RegistryAddress, ...]
     credentials: Credentials | None = None
     tls: TlsSettings = TlsSettings()
     proxy: tuple[str, int] | None = None
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    limits: Limits = Limits()
+    limits: RegistryLimits = RegistryLimits()
     ids: SchemaIdFormat = SchemaIdFormat()
     prefix: str = ""
 
@@ -155,9 +155,9 @@ _IDENTIFYING = ("user", "password", "token", "token_url", "client_id", "client_s
 
 def _secrets_of(credentials: Credentials, prefix: str = "") -> dict[str, str]:
     match credentials:
-        case Login():
+        case RegistryLogin():
             return {f"{prefix}basic.auth.user.info": f"{credentials.user}:{credentials.password}"}
-        case BearerToken():
+        case RegistryToken():
             return {f"{prefix}bearer.auth.token": credentials.token}
         case OAuthClient():
             return {f"{prefix}bearer.auth.client.secret": credentials.client_secret}

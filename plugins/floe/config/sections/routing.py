@@ -12,7 +12,7 @@ from floe.config.sections.tables import REGEX, STATIC, TOPICS
 
 if TYPE_CHECKING:
     from floe.config.keys.reader import Settings
-    from floe.config.sections.tables import Tables, TableSettings
+    from floe.config.sections.tables import TableRules, TableSettings
     from floe.config.transforms.options import By
 
 
@@ -100,7 +100,7 @@ class Routing:
         return "all" if not self.is_by_value or settings.topics is not None else "none"
 
 
-def read_routing(settings: Settings, tables: Tables, topics: Collection[str], *, has_dead_letters: bool) -> Routing:
+def read_routing(settings: Settings, tables: TableRules, topics: Collection[str], *, has_dead_letters: bool) -> Routing:
     """Read the routing of a connector with these tables; problems are noted.
 
     ``topics``: all possible topics, empty if not known yet. ``has_dead_letters``: there is a place for dead letters.
@@ -224,7 +224,7 @@ def _read_on_unroutable(settings: Settings, *, has_dead_letters: bool) -> Unrout
             return "fail"
 
 
-def _check_static(settings: Settings, routing: Routing, tables: Tables) -> None:
+def _check_static(settings: Settings, routing: Routing, tables: TableRules) -> None:
     """Note conditions of tables that no record can meet, and keys without effect."""
     for key in (ON_UNROUTABLE, MAX_NEW_TABLES):
         if settings.given(key) and (key == MAX_NEW_TABLES or not routing.is_by_value):
@@ -251,7 +251,7 @@ def _check_static(settings: Settings, routing: Routing, tables: Tables) -> None:
     )
 
 
-def _check_dynamic(settings: Settings, template: str, tables: Tables, topics: Collection[str]) -> None:
+def _check_dynamic(settings: Settings, template: str, tables: TableRules, topics: Collection[str]) -> None:
     """Note settings of tables that no record can name, and that records choose the namespace."""
     if tables.named:
         return  # both static and dynamic, which was noted

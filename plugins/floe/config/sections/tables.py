@@ -46,7 +46,7 @@ _SHOWN_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
-class Tables:
+class TableRules:
     """``named``: the tables of ``iceberg.tables``, in order. ``known``: each table with settings of its own, including those
     that records name. ``default``: the settings of all others.
     """
@@ -77,7 +77,7 @@ def _table_of(entry: Key, key: str) -> tuple[str, str] | None:
     return key[len(entry.prefix) : -len(entry.suffix)], entry.setting
 
 
-def read_tables(settings: Settings, topics: Collection[str]) -> Tables:
+def read_tables(settings: Settings, topics: Collection[str]) -> TableRules:
     """Read ``iceberg.tables`` and all settings by table; ``topics``: those that a table may name, empty for any."""
     names = _read_names(settings)
     keys: dict[str, dict[str, str]] = {}
@@ -93,12 +93,12 @@ def read_tables(settings: Settings, topics: Collection[str]) -> Tables:
         (table, reader.read(keys[table], text, default) if table in keys else default)
         for table in dict.fromkeys([*names, *keys])
     )
-    tables = Tables(names, known, default)
+    tables = TableRules(names, known, default)
     _check_topics(settings, tables, topics)
     return tables
 
 
-def _check_topics(settings: Settings, tables: Tables, topics: Collection[str]) -> None:
+def _check_topics(settings: Settings, tables: TableRules, topics: Collection[str]) -> None:
     """Note topics whose records go to no table of the list: they are read and left out, which may be intended."""
     wanted = [tables.of(table).topics for table in tables.named]
     if not wanted or None in wanted:

@@ -45,7 +45,7 @@ _NO_HOST: Final = ("file", "sqlite")
 
 
 @dataclass(frozen=True)
-class Address:
+class ListedAddress:
     """The parts of an address; in lower case, but for ``path``. An address with a login or a query is none."""
 
     scheme: str
@@ -54,7 +54,7 @@ class Address:
     path: str
 
     @classmethod
-    def of(cls, text: str) -> Address | None:
+    def of(cls, text: str) -> ListedAddress | None:
         found = _ADDRESS.fullmatch(text)
         if found is None or ".." in (found["path"] or ""):
             return None
@@ -84,7 +84,7 @@ class HostPattern:
         scheme = scheme if has_scheme else ""
         return cls(scheme, host, "" if port == "*" else port or _PORTS.get(scheme, ""))
 
-    def allows(self, address: Address) -> bool:
+    def allows(self, address: ListedAddress) -> bool:
         """Whether an address is of this entry."""
         return (
             self.scheme in ("", address.scheme)
@@ -107,7 +107,7 @@ class HostList:
     def problem(self, text: str) -> str | None:
         """Return why a list of addresses is not allowed; None if each of them is."""
         for part in text.split(","):
-            address = Address.of(part.strip())
+            address = ListedAddress.of(part.strip())
             if address is None:
                 shown = shown_address(part.strip())[:_SHOWN]
                 return (

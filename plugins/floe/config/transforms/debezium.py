@@ -22,7 +22,7 @@ _OF_ITSELF: Final = "updateDescription"
 
 
 @dataclass(frozen=True)
-class Reference:
+class EventReference:
     """A part of an event. ``struct``: what it is in, None for the event itself; ``name``: that of the new field or header."""
 
     struct: str | None
@@ -30,7 +30,7 @@ class Reference:
     name: str
 
 
-def references_of(options: OptionReader, key: str, prefix_key: str) -> tuple[Reference, ...]:
+def references_of(options: OptionReader, key: str, prefix_key: str) -> tuple[EventReference, ...]:
     """Read a list of references, and the prefix of their names; problems are noted in ``options``."""
     options.used.add(prefix_key)
     prefix = options.options.get(prefix_key, PREFIX)
@@ -52,7 +52,7 @@ def references_of(options: OptionReader, key: str, prefix_key: str) -> tuple[Ref
     return tuple(found)
 
 
-def _reference(text: str, prefix: str) -> Reference | None:
+def _reference(text: str, prefix: str) -> EventReference | None:
     """Read a reference as Debezium does: what follows a second dot does not count."""
     parts = text.rstrip(":").split(":")
     path = parts[0].rstrip(".").split(".")
@@ -61,7 +61,7 @@ def _reference(text: str, prefix: str) -> Reference | None:
     field = path[0] if len(path) == 1 else path[1]
     struct = _struct_of(field) if len(path) == 1 else path[0]
     own = field if len(path) == 1 else f"{struct}_{field}"
-    return Reference(struct, field, prefix + (own if len(parts) == 1 else parts[1]))
+    return EventReference(struct, field, prefix + (own if len(parts) == 1 else parts[1]))
 
 
 def _struct_of(field: str) -> str | None:
@@ -162,8 +162,8 @@ class NewRecordState(TransformOptions):
 
     deletes: Deletes = Deletes.TOMBSTONE
     keeps_tombstones: bool = False
-    fields: tuple[Reference, ...] = ()
-    headers: tuple[Reference, ...] = ()
+    fields: tuple[EventReference, ...] = ()
+    headers: tuple[EventReference, ...] = ()
     route_by: str = ""
     drop_header: str = ""
     drops_from_key: bool = False
@@ -229,8 +229,8 @@ class NewDocumentState(TopicKept):
 
     deletes: Deletes = Deletes.TOMBSTONE
     keeps_tombstones: bool = False
-    fields: tuple[Reference, ...] = ()
-    headers: tuple[Reference, ...] = ()
+    fields: tuple[EventReference, ...] = ()
+    headers: tuple[EventReference, ...] = ()
     as_documents: bool = False
     delimiter: str | None = None
     with_id: bool = False

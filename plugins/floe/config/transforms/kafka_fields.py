@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from floe.config.keys.key import Kind
+from floe.config.keys.key import KeyType
 from floe.config.keys.reader import OptionReader
 from floe.config.keys.values import InvalidValue, parse_integer
 from floe.config.transforms.kafka_sides import (
@@ -298,7 +298,7 @@ def _read_set_schema_metadata(options: OptionReader, side: Side) -> SetSchemaMet
     name, version = text_of(options, _NAME), None
     if text_of(options, _VERSION) is not None:
         try:
-            version = parse_integer(options.prefix + _VERSION, Kind.INT, options.options[_VERSION])
+            version = parse_integer(options.prefix + _VERSION, KeyType.INT, options.options[_VERSION])
         except InvalidValue as error:
             options.problems.append(str(error))
     elif name is None:

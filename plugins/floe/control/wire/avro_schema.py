@@ -16,7 +16,7 @@ from fastavro import parse_schema
 
 from floe.control.exceptions import EventDecodeError, EventEncodeError
 from floe.control.wire.events import EventType, PartitionFieldType, PartitionType
-from floe.control.wire.structs import PARTITION, Field, ListOf, MapOf, Struct, WireType, event_struct
+from floe.control.wire.structs import PARTITION, Struct, WireField, WireList, WireMap, WireType, event_struct
 from floe.control.wire.values import LOGICAL, decimal_bytes, decimal_of, fixed_of
 
 # Incoming schemas: the text in front of a body, of any version and from any producer.
@@ -274,7 +274,7 @@ class _JavaWriter:
             raise EventEncodeError(message)
         return fields
 
-    def _field(self, field: Field) -> dict[str, object]:
+    def _field(self, field: WireField) -> dict[str, object]:
         name = _avro_name(field.name)
         inner = self._type(field.type)
         result: dict[str, object] = {"name": name, "type": inner}
@@ -292,13 +292,13 @@ class _JavaWriter:
         match wire:
             case Struct():
                 return self.record(wire)
-            case ListOf():
+            case WireList():
                 return {"type": "array", "items": self._type(wire.element), "element-id": wire.element_id}
-            case MapOf():
+            case WireMap():
                 return {"type": "array", "items": self._entry(wire), "logicalType": "map"}
         return self._primitive(wire)
 
-    def _entry(self, wire: MapOf) -> object:
+    def _entry(self, wire: WireMap) -> object:
         key: dict[str, object] = {"name": "key", "type": "int", "field-id": wire.key_id}
         value: dict[str, object] = {"name": "value", "type": self._type(wire.value), "field-id": wire.value_id}
         return self._named(f"k{wire.key_id}_v{wire.value_id}", None, lambda: {"fields": [key, value]})

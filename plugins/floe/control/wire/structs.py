@@ -14,7 +14,7 @@ FILES = "org.apache.iceberg"
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
+class WireList:
     """A list, none of whose elements is null."""
 
     element_id: int
@@ -22,7 +22,7 @@ class ListOf:
 
 
 @dataclass(frozen=True, slots=True)
-class MapOf:
+class WireMap:
     """A map from int to a value that is never null."""
 
     key_id: int
@@ -31,7 +31,7 @@ class MapOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class WireField:
     """A field of a struct; the value's attribute has the same name."""
 
     field_id: int
@@ -47,10 +47,10 @@ class Struct:
 
     java_class: str
     made: type[Any]
-    fields: tuple[Field, ...]
+    fields: tuple[WireField, ...]
 
 
-WireType: TypeAlias = str | ListOf | MapOf | Struct
+WireType: TypeAlias = str | WireList | WireMap | Struct
 """A type of a field; a text names an Iceberg primitive type."""
 
 PARTITION = 102
@@ -60,10 +60,10 @@ _TABLE_REFERENCE = Struct(
     f"{EVENTS}.TableReference",
     events.TableReference,
     (
-        Field(10600, "catalog", "string"),
-        Field(10601, "namespace", ListOf(10602, "string")),
-        Field(10603, "name", "string"),
-        Field(10604, "table_uuid", "uuid", optional=True),
+        WireField(10600, "catalog", "string"),
+        WireField(10601, "namespace", WireList(10602, "string")),
+        WireField(10603, "name", "string"),
+        WireField(10604, "table_uuid", "uuid", optional=True),
     ),
 )
 
@@ -71,10 +71,10 @@ _TOPIC_PARTITION_OFFSET = Struct(
     f"{EVENTS}.TopicPartitionOffset",
     events.TopicPartitionOffset,
     (
-        Field(10700, "topic", "string"),
-        Field(10701, "partition", "int"),
-        Field(10702, "offset", "long", optional=True),
-        Field(10703, "timestamp", "timestamptz", optional=True),
+        WireField(10700, "topic", "string"),
+        WireField(10701, "partition", "int"),
+        WireField(10702, "offset", "long", optional=True),
+        WireField(10703, "timestamp", "timestamptz", optional=True),
     ),
 )
 
@@ -85,33 +85,41 @@ _REFERENCED = "Fully qualified location (URI with FS scheme) of a data file that
 
 
 def _file(java_class: str, partition_type: PartitionType) -> Struct:
-    values = tuple(Field(f.field_id, f.name, f.type, optional=True) for f in partition_type.fields)
+    values = tuple(WireField(f.field_id, f.name, f.type, optional=True) for f in partition_type.fields)
     partition = Struct(f"{FILES}.PartitionData", tuple, values)
     return Struct(
         f"{FILES}.{java_class}",
         events.DataFile,
         (
-            Field(134, "content", "int", True, "Contents of the file: 0=data, 1=position deletes, 2=equality deletes"),
-            Field(100, "file_path", "string", doc="Location URI with FS scheme"),
-            Field(101, "file_format", "string", doc="File format name: avro, orc, or parquet"),
-            Field(141, "spec_id", "int", True, "Partition spec ID"),
-            Field(PARTITION, "partition", partition, doc="Partition data tuple, schema based on the partition spec"),
-            Field(103, "record_count", "long", doc="Number of records in the file"),
-            Field(104, "file_size_in_bytes", "long", doc="Total file size in bytes"),
-            Field(108, "column_sizes", MapOf(117, 118, "long"), True, "Map of column id to total size on disk"),
-            Field(109, "value_counts", MapOf(119, 120, "long"), True, _COUNTS),
-            Field(110, "null_value_counts", MapOf(121, 122, "long"), True, "Map of column id to null value count"),
-            Field(137, "nan_value_counts", MapOf(138, 139, "long"), True, _NANS),
-            Field(125, "lower_bounds", MapOf(126, 127, "binary"), True, "Map of column id to lower bound"),
-            Field(128, "upper_bounds", MapOf(129, 130, "binary"), True, "Map of column id to upper bound"),
-            Field(131, "key_metadata", "binary", True, "Encryption key metadata blob"),
-            Field(132, "split_offsets", ListOf(133, "long"), True, "Splittable offsets"),
-            Field(135, "equality_ids", ListOf(136, "int"), True, "Equality comparison field IDs"),
-            Field(140, "sort_order_id", "int", True, "Sort order ID"),
-            Field(142, "first_row_id", "long", True, "The first row ID assigned to the first row in the data file"),
-            Field(143, "referenced_data_file", "string", True, _REFERENCED),
-            Field(144, "content_offset", "long", True, "The offset in the file where the content starts"),
-            Field(145, "content_size_in_bytes", "long", True, "The length of referenced content stored in the file"),
+            WireField(
+                134, "content", "int", True, "Contents of the file: 0=data, 1=position deletes, 2=equality deletes"
+            ),
+            WireField(100, "file_path", "string", doc="Location URI with FS scheme"),
+            WireField(101, "file_format", "string", doc="File format name: avro, orc, or parquet"),
+            WireField(141, "spec_id", "int", True, "Partition spec ID"),
+            WireField(
+                PARTITION, "partition", partition, doc="Partition data tuple, schema based on the partition spec"
+            ),
+            WireField(103, "record_count", "long", doc="Number of records in the file"),
+            WireField(104, "file_size_in_bytes", "long", doc="Total file size in bytes"),
+            WireField(108, "column_sizes", WireMap(117, 118, "long"), True, "Map of column id to total size on disk"),
+            WireField(109, "value_counts", WireMap(119, 120, "long"), True, _COUNTS),
+            WireField(
+                110, "null_value_counts", WireMap(121, 122, "long"), True, "Map of column id to null value count"
+            ),
+            WireField(137, "nan_value_counts", WireMap(138, 139, "long"), True, _NANS),
+            WireField(125, "lower_bounds", WireMap(126, 127, "binary"), True, "Map of column id to lower bound"),
+            WireField(128, "upper_bounds", WireMap(129, 130, "binary"), True, "Map of column id to upper bound"),
+            WireField(131, "key_metadata", "binary", True, "Encryption key metadata blob"),
+            WireField(132, "split_offsets", WireList(133, "long"), True, "Splittable offsets"),
+            WireField(135, "equality_ids", WireList(136, "int"), True, "Equality comparison field IDs"),
+            WireField(140, "sort_order_id", "int", True, "Sort order ID"),
+            WireField(142, "first_row_id", "long", True, "The first row ID assigned to the first row in the data file"),
+            WireField(143, "referenced_data_file", "string", True, _REFERENCED),
+            WireField(144, "content_offset", "long", True, "The offset in the file where the content starts"),
+            WireField(
+                145, "content_size_in_bytes", "long", True, "The length of referenced content stored in the file"
+            ),
         ),
     )
 
@@ -122,46 +130,46 @@ def event_struct(event: EventType, partition_type: PartitionType) -> Struct:
         f"{EVENTS}.Event",
         events.Event,
         (
-            Field(10500, "id", "uuid"),
-            Field(10501, "type", "int"),
-            Field(10502, "timestamp", "timestamptz"),
-            Field(10503, "group_id", "string"),
-            Field(PAYLOAD, "payload", _PAYLOADS[event](partition_type)),
+            WireField(10500, "id", "uuid"),
+            WireField(10501, "type", "int"),
+            WireField(10502, "timestamp", "timestamptz"),
+            WireField(10503, "group_id", "string"),
+            WireField(PAYLOAD, "payload", _PAYLOADS[event](partition_type)),
         ),
     )
 
 
-def _struct(payload: type[Payload], *fields: Field) -> Struct:
+def _struct(payload: type[Payload], *fields: WireField) -> Struct:
     return Struct(f"{EVENTS}.{payload.__name__}", payload, fields)
 
 
 def _data_written(partition_type: PartitionType) -> Struct:
     return _struct(
         events.DataWritten,
-        Field(10300, "commit_id", "uuid"),
-        Field(10301, "table_reference", _TABLE_REFERENCE),
-        Field(10302, "data_files", ListOf(10303, _file("GenericDataFile", partition_type)), optional=True),
-        Field(10304, "delete_files", ListOf(10305, _file("GenericDeleteFile", partition_type)), optional=True),
+        WireField(10300, "commit_id", "uuid"),
+        WireField(10301, "table_reference", _TABLE_REFERENCE),
+        WireField(10302, "data_files", WireList(10303, _file("GenericDataFile", partition_type)), optional=True),
+        WireField(10304, "delete_files", WireList(10305, _file("GenericDeleteFile", partition_type)), optional=True),
     )
 
 
-_START_COMMIT = _struct(events.StartCommit, Field(10200, "commit_id", "uuid"))
+_START_COMMIT = _struct(events.StartCommit, WireField(10200, "commit_id", "uuid"))
 _DATA_COMPLETE = _struct(
     events.DataComplete,
-    Field(10100, "commit_id", "uuid"),
-    Field(10101, "assignments", ListOf(10102, _TOPIC_PARTITION_OFFSET), optional=True),
+    WireField(10100, "commit_id", "uuid"),
+    WireField(10101, "assignments", WireList(10102, _TOPIC_PARTITION_OFFSET), optional=True),
 )
 _COMMIT_TO_TABLE = _struct(
     events.CommitToTable,
-    Field(10400, "commit_id", "uuid"),
-    Field(10401, "table_reference", _TABLE_REFERENCE),
-    Field(10402, "snapshot_id", "long", optional=True),
-    Field(10403, "valid_through_ts", "timestamptz", optional=True),
+    WireField(10400, "commit_id", "uuid"),
+    WireField(10401, "table_reference", _TABLE_REFERENCE),
+    WireField(10402, "snapshot_id", "long", optional=True),
+    WireField(10403, "valid_through_ts", "timestamptz", optional=True),
 )
 _COMMIT_COMPLETE = _struct(
     events.CommitComplete,
-    Field(10000, "commit_id", "uuid"),
-    Field(10001, "valid_through_ts", "timestamptz", optional=True),
+    WireField(10000, "commit_id", "uuid"),
+    WireField(10001, "valid_through_ts", "timestamptz", optional=True),
 )
 
 _PAYLOADS: Mapping[EventType, Callable[[PartitionType], Struct]] = {

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from floe.control.wire.events import DataFile, DataWritten, Event, EventType, FileContent, PartitionType
-from floe.control.wire.structs import ListOf, MapOf, Struct, WireType, event_struct
+from floe.control.wire.structs import Struct, WireList, WireMap, WireType, event_struct
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -161,10 +161,10 @@ def _converter(wire: WireType, outward: bool, of_partition: bool = False) -> Con
     match wire:
         case Struct():
             return _to_record(wire) if outward else _from_record(wire)
-        case ListOf():
+        case WireList():
             element = _converter(wire.element, outward)
             return lambda values: [element(v) for v in values] if outward else tuple(element(v) for v in _LIST(values))
-        case MapOf():
+        case WireMap():
             return _map_converter(wire, _converter(wire.value, outward), outward)
     if wire == "timestamptz" and not of_partition:
         return _micros if outward else _datetime
@@ -174,7 +174,7 @@ def _converter(wire: WireType, outward: bool, of_partition: bool = False) -> Con
 _LIST = _instance(list)
 
 
-def _map_converter(wire: MapOf, convert: Converter, outward: bool) -> Converter:
+def _map_converter(wire: WireMap, convert: Converter, outward: bool) -> Converter:
     key, value = f"f{wire.key_id}", f"f{wire.value_id}"
     if outward:
         return lambda values: [{key: _INT(k), value: convert(v)} for k, v in values.items()]
@@ -189,7 +189,7 @@ def _to_record(wire: Struct) -> Converter:
     members = []
     for field in wire.fields:
         convert = _converter(field.type, outward=True, of_partition=wire.made is tuple)
-        named = field.optional and isinstance(field.type, ListOf | MapOf)
+        named = field.optional and isinstance(field.type, WireList | WireMap)
         members.append((f"f{field.field_id}", field.name, field.optional, named, convert))
 
     def convert_record(value: Any) -> dict[str, Any]:

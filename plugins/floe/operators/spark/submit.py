@@ -76,7 +76,7 @@ _CONTINUED = re.compile(
 )
 
 
-class Line(NamedTuple):
+class OutputLine(NamedTuple):
     """A line of the job's output: its level for Python, its logger, its text."""
 
     level: int
@@ -84,18 +84,18 @@ class Line(NamedTuple):
     text: str
 
 
-def parse(line: str, before: Line | None = None) -> Line:
+def parse(line: str, before: OutputLine | None = None) -> OutputLine:
     """Read a line of floe's driver, of Spark or of librdkafka; one of a traceback belongs to the line ``before`` it."""
     if client := client_log.parse_line(line):
         level, facility, text = client
-        return Line(level, client_log.log.name, f"{facility} {text}")
+        return OutputLine(level, client_log.log.name, f"{facility} {text}")
     if found := _OF_FLOE.fullmatch(line):
-        return Line(_LEVELS[found[1]], found[2], found[3])
+        return OutputLine(_LEVELS[found[1]], found[2], found[3])
     if found := _OF_SPARK.fullmatch(line):
-        return Line(_LEVELS[found[1]], f"spark.{found[2]}", found[3])
+        return OutputLine(_LEVELS[found[1]], f"spark.{found[2]}", found[3])
     if before is not None and _CONTINUED.match(line):
-        return Line(before.level, before.logger, line)
-    return Line(logging.INFO, OTHER, line)
+        return OutputLine(before.level, before.logger, line)
+    return OutputLine(logging.INFO, OTHER, line)
 
 
 class RelayingHook(SparkSubmitHook):
@@ -115,7 +115,7 @@ class RelayingHook(SparkSubmitHook):
         if self._is_kubernetes:
             self._spark_exit_code = 0  # floe's driver runs here: its own exit code counts
         repetitions = client_log.Repetitions()
-        before: Line | None = None
+        before: OutputLine | None = None
         for raw in itr:
             text = hide(str(raw).rstrip())
             if not text:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from floe_job.convert.avro.datums import CUT, CutShort, Datums, Longs, Reader, beyond, varint
+from floe_job.convert.avro.datums import CUT, AvroReader, CutShort, Datums, Longs, beyond, varint
 from floe_job.convert.typed.base import Places
 
 MAX_EMPTY_ELEMENTS: Final = 256
@@ -29,7 +29,7 @@ FEW: Final = 40
 class BlockReader:
     """Reads the blocks of arrays or maps."""
 
-    def __init__(self, element: Reader, path: str) -> None:
+    def __init__(self, element: AvroReader, path: str) -> None:
         self.path = path
         self.element = element
         self.cost = element.values if element.least else element.values * EMPTY_COST

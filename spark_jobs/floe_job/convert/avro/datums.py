@@ -155,7 +155,7 @@ class CutShort(Exception):
     """A datum ends before a value of it does, or says what cannot be."""
 
 
-class Reader(Protocol):
+class AvroReader(Protocol):
     """Reads the values of one type."""
 
     @property

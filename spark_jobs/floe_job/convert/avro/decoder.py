@@ -18,7 +18,7 @@ from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema
 from floe_job.contract.dead_letter import Rejected
 from floe_job.convert.avro.connect_schema import UNION, connect_schema
-from floe_job.convert.avro.datums import Bytes, Datums, Reader, TooManyValues
+from floe_job.convert.avro.datums import AvroReader, Bytes, Datums, TooManyValues
 from floe_job.convert.avro.nested_readers import reader_of
 from floe_job.convert.avro.schema import AvroOptions, parse_schema
 from floe_job.convert.column_limits import check_bytes
@@ -124,7 +124,7 @@ CHUNK_BYTES: Final = 2 * 1024 * 1024
 CHUNK_VALUES: Final = 1_000_000
 
 
-class Column(NamedTuple):
+class AvroColumn(NamedTuple):
     """Decoded datums. ``rows``: the index of the datum of each value. ``bad``: of the others the index, and the reason."""
 
     values: pa.Array
@@ -140,10 +140,10 @@ class LockstepDecoder:
         avro = parse_schema(schema)
         self.schema: ConnectSchema = connect_schema(avro, options)
         self._type = arrow_type(self.schema)
-        self._reader: Reader = reader_of(avro, self.schema, options)
+        self._reader: AvroReader = reader_of(avro, self.schema, options)
         self._chunk = max(1, min(chunk, CHUNK_VALUES // (self._reader.values + 1)))
 
-    def decode(self, data: Bytes, starts: Places, ends: Places) -> Column:
+    def decode(self, data: Bytes, starts: Places, ends: Places) -> AvroColumn:
         """Decode the datums between ``starts`` and ``ends``, which are ascending; no two ends are the same.
 
         ``data``: with PADDING bytes before the first datum and behind the last. Raises ColumnsTooLarge.
@@ -156,7 +156,7 @@ class LockstepDecoder:
                 columns.append(column.values)
                 rows.append(column.rows + first)
                 bad += [(first + row, why) for row, why in column.bad]
-        return Column(pa.concat_arrays(columns), np.concatenate(rows), tuple(bad))
+        return AvroColumn(pa.concat_arrays(columns), np.concatenate(rows), tuple(bad))
 
     def _chunks(self, starts: Places, ends: Places) -> Iterator[tuple[int, int]]:
         nbytes = np.cumsum(ends - starts)
@@ -168,19 +168,19 @@ class LockstepDecoder:
             yield first, last
             first = last
 
-    def _decode(self, data: Bytes, starts: Places, ends: Places) -> Iterator[Column]:
+    def _decode(self, data: Bytes, starts: Places, ends: Places) -> Iterator[AvroColumn]:
         """Decode a chunk; its halves one after the other where it makes too many values."""
         datums = Datums(data, ends)
         try:
             column, after = self._reader.read(datums, starts, ends)
         except TooManyValues as error:
             if len(starts) == 1:
-                yield Column(pa.array([], self._type), np.zeros(0, np.int64), ((0, f"the value: {error}"),))
+                yield AvroColumn(pa.array([], self._type), np.zeros(0, np.int64), ((0, f"the value: {error}"),))
                 return
             half = len(starts) // 2
             yield from self._decode(data, starts[:half], ends[:half])
             for column in self._decode(data, starts[half:], ends[half:]):
-                yield Column(column.values, column.rows + half, tuple((row + half, why) for row, why in column.bad))
+                yield AvroColumn(column.values, column.rows + half, tuple((row + half, why) for row, why in column.bad))
             return
         more = after != ends
         if more.any():
@@ -189,4 +189,4 @@ class LockstepDecoder:
         rows = np.flatnonzero(~datums.failed)
         if len(rows) < len(starts):
             column = column.take(pa.array(rows))
-        yield Column(column, rows, tuple(sorted(datums.reasons.items())))
+        yield AvroColumn(column, rows, tuple(sorted(datums.reasons.items())))

@@ -12,7 +12,7 @@ import pyarrow as pa
 from floe_job.connect.arrow import arrow_type, is_decimal
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.avro.blocks import BlockReader
-from floe_job.convert.avro.datums import CutShort, Datums, Longs, Mask, Reader, varint
+from floe_job.convert.avro.datums import AvroReader, CutShort, Datums, Longs, Mask, varint
 from floe_job.convert.avro.scalar_readers import (
     MAX_INT,
     BooleanReader,
@@ -35,7 +35,7 @@ class ArrayReader:
     least = values = 1
     size = None
 
-    def __init__(self, element: Reader, path: str) -> None:
+    def __init__(self, element: AvroReader, path: str) -> None:
         self.path = path
         self._blocks = BlockReader(element, path)
 
@@ -58,7 +58,7 @@ class MapReader:
     least = values = 1
     size = None
 
-    def __init__(self, entry: Reader, key: int, path: str) -> None:
+    def __init__(self, entry: AvroReader, key: int, path: str) -> None:
         self.path = path
         self._blocks = BlockReader(entry, path)
         self._key = key
@@ -118,7 +118,7 @@ _ABSENT: Final = -1
 class RecordReader:
     """Reads records: one field after the other. A null that was sent stays one, whatever the default of its field."""
 
-    def __init__(self, kind: pa.DataType, fields: Sequence[Reader], path: str) -> None:
+    def __init__(self, kind: pa.DataType, fields: Sequence[AvroReader], path: str) -> None:
         self.path = path
         self.least = sum(field.least for field in fields)
         self.values = 1 + sum(field.values for field in fields)
@@ -165,7 +165,7 @@ class UnionReader:
 
     size = None
 
-    def __init__(self, kind: pa.DataType, branches: Sequence[Reader], path: str, *, is_struct: bool) -> None:
+    def __init__(self, kind: pa.DataType, branches: Sequence[AvroReader], path: str, *, is_struct: bool) -> None:
         self.path = path
         self.least = 1
         self.values = 1 + sum(branch.values for branch in branches)
@@ -194,7 +194,7 @@ class UnionReader:
         return struct(self._type, len(pos), columns, nulls), after
 
     def _branch(
-        self, datums: Datums, branch: Reader, kind: pa.DataType, here: Mask, after: Places, end: Places
+        self, datums: Datums, branch: AvroReader, kind: pa.DataType, here: Mask, after: Places, end: Places
     ) -> pa.Array:
         """Read the values of one branch, null for the others; ``after`` is moved behind them."""
         rows = np.flatnonzero(here)
@@ -233,7 +233,7 @@ def spread(column: pa.Array, rows: Longs, here: Mask) -> pa.Array:
 _KEY = ConnectSchema(Kind.STRING)
 
 
-def reader_of(avro: AvroType, schema: ConnectSchema, options: AvroOptions) -> Reader:
+def reader_of(avro: AvroType, schema: ConnectSchema, options: AvroOptions) -> AvroReader:
     """Make the reader of the values of an Avro schema. ``schema``: what Connect makes of it."""
     return _Readers(options).of(avro, schema, "")
 
@@ -244,7 +244,7 @@ class _Readers:
 
     options: AvroOptions
 
-    def of(self, avro: AvroType, schema: ConnectSchema, path: str) -> Reader:
+    def of(self, avro: AvroType, schema: ConnectSchema, path: str) -> AvroReader:
         if avro.kind == "union":
             return self._union(avro, schema, path)
         if avro.kind == "record":
@@ -255,14 +255,14 @@ class _Readers:
             return self._map(avro, schema, path)
         return _scalar(avro, schema, path)
 
-    def _record(self, avro: AvroType, schema: ConnectSchema, path: str) -> Reader:
+    def _record(self, avro: AvroType, schema: ConnectSchema, path: str) -> AvroReader:
         fields = [
             self.of(field.type, inner, f"{path}.{name}" if path else name)
             for field, (name, inner) in zip(avro.fields, schema.fields, strict=True)
         ]
         return RecordReader(arrow_type(schema), fields, path)
 
-    def _union(self, avro: AvroType, schema: ConnectSchema, path: str) -> Reader:
+    def _union(self, avro: AvroType, schema: ConnectSchema, path: str) -> AvroReader:
         is_flat = only_branch(avro) is not None or (len(avro.branches) == 1 and self.options.flatten_singletons)
         if is_flat:
             made = [
@@ -270,7 +270,7 @@ class _Readers:
             ]
             return UnionReader(arrow_type(schema), made, path, is_struct=False)
         fields = iter(schema.fields)
-        branches: list[Reader] = []
+        branches: list[AvroReader] = []
         for branch in avro.branches:
             if branch.kind == "null":
                 branches.append(NullReader())
@@ -279,7 +279,7 @@ class _Readers:
             branches.append(self.of(branch, one, f"{path}.{name}" if path else name))
         return UnionReader(arrow_type(schema), branches, path, is_struct=True)
 
-    def _array(self, avro: AvroType, schema: ConnectSchema, path: str) -> Reader:
+    def _array(self, avro: AvroType, schema: ConnectSchema, path: str) -> AvroReader:
         assert schema.element is not None  # noqa: S101 - arrays and maps have it
         if schema.kind is not Kind.MAP:
             return ArrayReader(self.of(avro.content, schema.element, f"{path}[]"), path)
@@ -291,14 +291,14 @@ class _Readers:
         key = [name for name, _, _ in fields].index("key")
         return MapReader(RecordReader(entry, readers, path), key, path)
 
-    def _map(self, avro: AvroType, schema: ConnectSchema, path: str) -> Reader:
+    def _map(self, avro: AvroType, schema: ConnectSchema, path: str) -> AvroReader:
         assert schema.element is not None  # noqa: S101 - maps have it
         key, value = BytesReader(f"{path}.key", is_text=True), self.of(avro.content, schema.element, f"{path}.value")
         entry = pa.struct([pa.field("key", arrow_type(_KEY)), pa.field("value", arrow_type(schema.element))])
         return MapReader(RecordReader(entry, [key, value], path), 0, path)
 
 
-def _scalar(avro: AvroType, schema: ConnectSchema, path: str) -> Reader:
+def _scalar(avro: AvroType, schema: ConnectSchema, path: str) -> AvroReader:
     if is_decimal(schema):
         return DecimalReader(schema, avro.size if avro.kind == "fixed" else None, path)
     if avro.kind in ("int", "long"):

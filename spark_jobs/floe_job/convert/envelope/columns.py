@@ -36,7 +36,7 @@ from floe_job.exceptions import InvalidRecord
 from floe_job.source.values import Lines
 
 
-def column_reader(schema: ConnectSchema, *, fill_defaults: bool, numeric: bool) -> ColumnReader | None:
+def column_reader(schema: ConnectSchema, *, fill_defaults: bool, numeric: bool) -> EnvelopeColumnReader | None:
     """Make the reader of a schema's values; None where they are read one by one.
 
     ``fill_defaults``: what is null gets the default of its schema. ``numeric``: decimals are numbers, and not base64.
@@ -46,14 +46,16 @@ def column_reader(schema: ConnectSchema, *, fill_defaults: bool, numeric: bool) 
         return None
     default = schema.default if fill_defaults and schema.has_default else None
     if default is not None:
-        return ColumnReader(made.type, _filled(made.convert, pa.array([default], arrow_type(schema))), made.columns)
-    return made if schema.optional else ColumnReader(made.type, _required(made.convert), made.columns)
+        return EnvelopeColumnReader(
+            made.type, _filled(made.convert, pa.array([default], arrow_type(schema))), made.columns
+        )
+    return made if schema.optional else EnvelopeColumnReader(made.type, _required(made.convert), made.columns)
 
 
 _NESTED = (Kind.STRUCT, Kind.ARRAY, Kind.MAP)
 
 
-def _nested(schema: ConnectSchema, fill: bool, numeric: bool) -> ColumnReader | None:
+def _nested(schema: ConnectSchema, fill: bool, numeric: bool) -> EnvelopeColumnReader | None:
     if schema.kind is Kind.ARRAY:
         return _array(schema, fill, numeric)
     return _struct(schema, fill, numeric) if schema.kind is Kind.STRUCT and schema.fields else None
@@ -81,12 +83,12 @@ def _filled(convert: Convert, default: pa.Array) -> Convert:
     return convert_filled
 
 
-def _struct(schema: ConnectSchema, fill: bool, numeric: bool) -> ColumnReader | None:
+def _struct(schema: ConnectSchema, fill: bool, numeric: bool) -> EnvelopeColumnReader | None:
     kind = arrow_type(schema)
     fields = [column_reader(inner, fill_defaults=fill, numeric=numeric) for _, inner in schema.fields]
     if any(one is None for one in fields):
         return None
-    readers = cast("list[ColumnReader]", fields)
+    readers = cast("list[EnvelopeColumnReader]", fields)
     given = pa.struct([pa.field(name, one.type) for (name, _), one in zip(schema.fields, readers, strict=True)])
 
     def convert(column: pa.StructArray) -> tuple[pa.Array, Inexact]:
@@ -101,10 +103,10 @@ def _struct(schema: ConnectSchema, fill: bool, numeric: bool) -> ColumnReader | 
         mask = None if nulls is None else pa.array(nulls)
         return pa.StructArray.from_arrays(converted, fields=list(kind), mask=mask), bad
 
-    return ColumnReader(given, convert, 1 + sum(one.columns for one in readers))
+    return EnvelopeColumnReader(given, convert, 1 + sum(one.columns for one in readers))
 
 
-def _array(schema: ConnectSchema, fill: bool, numeric: bool) -> ColumnReader | None:
+def _array(schema: ConnectSchema, fill: bool, numeric: bool) -> EnvelopeColumnReader | None:
     kind = arrow_type(schema)
     element = column_reader(cast(ConnectSchema, schema.element), fill_defaults=fill, numeric=numeric)
     if element is None or (numeric and is_decimal(cast(ConnectSchema, schema.element))):
@@ -119,7 +121,7 @@ def _array(schema: ConnectSchema, fill: bool, numeric: bool) -> ColumnReader | N
         made = pa.LargeListArray.from_arrays(pa.array(offsets), values, type=kind, mask=mask)
         return made, None if bad is None else _owners(bad, lengths)
 
-    return ColumnReader(pa.list_(pa.field("element", element.type)), convert, 1 + element.columns)
+    return EnvelopeColumnReader(pa.list_(pa.field("element", element.type)), convert, 1 + element.columns)
 
 
 def _owners(bad: Any, lengths: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -137,7 +139,7 @@ Convert = Callable[[pa.Array], tuple[pa.Array, Inexact]]
 
 
 @dataclass(frozen=True)
-class ColumnReader:
+class EnvelopeColumnReader:
     """``type`` is for the parser; ``convert`` turns its column into the one of the schema, and marks rows.
 
     ``columns``: how many there are, nested ones included.
@@ -148,25 +150,25 @@ class ColumnReader:
     columns: int = 1
 
 
-def leaf_reader(schema: ConnectSchema, *, numeric: bool) -> ColumnReader:
+def leaf_reader(schema: ConnectSchema, *, numeric: bool) -> EnvelopeColumnReader:
     """Make the reader of values without values inside. ``numeric``: decimals are numbers, and not base64."""
     kind = arrow_type(schema)
     if is_decimal(schema):
         if numeric:
             # twice the digits: the parser does not check them after it has changed the scale
-            return ColumnReader(pa.decimal256(MAX_DIGITS, scale_of(schema)), _numeric_decimals(kind))
-        return ColumnReader(pa.large_string(), _decimals(kind))
+            return EnvelopeColumnReader(pa.decimal256(MAX_DIGITS, scale_of(schema)), _numeric_decimals(kind))
+        return EnvelopeColumnReader(pa.large_string(), _decimals(kind))
     if schema.kind is Kind.BYTES:
-        return ColumnReader(pa.large_string(), _bytes)
+        return EnvelopeColumnReader(pa.large_string(), _bytes)
     if schema.name == logical.DATE:
-        return ColumnReader(pa.int32(), lambda column: (column.view(kind), None))
+        return EnvelopeColumnReader(pa.int32(), lambda column: (column.view(kind), None))
     if schema.name == logical.TIME:
-        return ColumnReader(pa.int32(), _times(0, DAY_MILLIS - 1, kind))
+        return EnvelopeColumnReader(pa.int32(), _times(0, DAY_MILLIS - 1, kind))
     if schema.name == logical.TIMESTAMP:
-        return ColumnReader(pa.int64(), _times(-MAX_MILLIS, MAX_MILLIS, kind))
+        return EnvelopeColumnReader(pa.int64(), _times(-MAX_MILLIS, MAX_MILLIS, kind))
     if schema.kind in (Kind.FLOAT32, Kind.FLOAT64):
-        return ColumnReader(kind, _finite)
-    return ColumnReader(kind, lambda column: (column, None))
+        return EnvelopeColumnReader(kind, _finite)
+    return EnvelopeColumnReader(kind, lambda column: (column, None))
 
 
 def marked(found: pa.Array) -> Inexact:
@@ -246,7 +248,7 @@ MAX_CELLS: Final = 2_000_000
 class ChunkReader:
     """Reads chunks of payloads of one schema, which is a struct. ``most``: payloads at once."""
 
-    def __init__(self, schema: ConnectSchema, reader: ColumnReader, *, numeric: bool) -> None:
+    def __init__(self, schema: ConnectSchema, reader: EnvelopeColumnReader, *, numeric: bool) -> None:
         """``numeric``: the decimals in payloads are numbers."""
         self.most = MAX_CELLS // (reader.columns + 1) + 1
         self._reader = reader

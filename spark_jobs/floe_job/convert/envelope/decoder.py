@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.json import CACHE_SIZE, CONTENT, REPLACE_NULL
-from floe.config.keys.key import Kind
+from floe.config.keys.key import KeyType
 from floe.config.keys.values import parse_boolean, parse_integer
 from floe_job.contract.dead_letter import Rejected
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.envelope.envelopes import Envelope, TextCache, open_envelope, prefixes
-from floe_job.convert.envelope.payloads import Column, PayloadDecoder
+from floe_job.convert.envelope.payloads import EnvelopeColumn, PayloadDecoder
 from floe_job.convert.envelope.schema_parser import connect_schema
 from floe_job.convert.json.framing import nbytes
 from floe_job.convert.json.parse import parse_value
@@ -271,7 +271,7 @@ class _Batch:
             group.starts.append(starts)
             group.ends.append(ends)
 
-    def took(self, decoder: PayloadDecoder, places: Places, column: Column) -> list[int]:
+    def took(self, decoder: PayloadDecoder, places: Places, column: EnvelopeColumn) -> list[int]:
         """Note what was made of payloads; return the records that are to be taken apart."""
         if len(column.rows):
             self.parts.append(TypedPart(decoder.schema, places[column.rows], column.values))
@@ -451,6 +451,6 @@ class EnvelopeOptions:
         fill, size = spec.options.get(REPLACE_NULL), spec.options.get(CACHE_SIZE)
         return cls(
             fill is None or parse_boolean(spec.prefix + REPLACE_NULL, fill),
-            MAX_SCHEMAS if size is None else max(1, min(MAX_SCHEMAS, parse_integer(CACHE_SIZE, Kind.INT, size, 0))),
+            MAX_SCHEMAS if size is None else max(1, min(MAX_SCHEMAS, parse_integer(CACHE_SIZE, KeyType.INT, size, 0))),
             spec.options.get(CONTENT, ""),
         )

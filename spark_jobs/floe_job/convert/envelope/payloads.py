@@ -39,7 +39,7 @@ class Bad(NamedTuple):
     is_json: bool
 
 
-class Column(NamedTuple):
+class EnvelopeColumn(NamedTuple):
     """Decoded payloads. ``rows``: the index of the payload of each value. ``fast``: how many were read as columns."""
 
     values: pa.Array
@@ -64,7 +64,7 @@ class PayloadDecoder:
         self._pause = 0
         self._has_begun = False
 
-    def decode(self, text: bytearray, starts: Places, ends: Places) -> Column:
+    def decode(self, text: bytearray, starts: Places, ends: Places) -> EnvelopeColumn:
         """Decode the payloads between ``starts`` and ``ends``, which are ascending and not empty.
 
         The byte of the text behind each payload may be changed. Raises ColumnsTooLarge.
@@ -190,9 +190,9 @@ class _Batch:
         self.places.append(rows)
         self.fast += len(rows) if fast else 0
 
-    def column(self) -> Column:
+    def column(self) -> EnvelopeColumn:
         values, rows = pa.concat_arrays(self.columns), np.concatenate(self.places)
         if (np.diff(rows) < 0).any():
             order = np.argsort(rows, kind="stable")
             values, rows = values.take(pa.array(order)), rows[order]
-        return Column(values, rows, tuple(sorted(self.bad)), self.fast)
+        return EnvelopeColumn(values, rows, tuple(sorted(self.bad)), self.fast)

@@ -43,25 +43,25 @@ _NEGATIVE_ZERO = -(2**63)
 
 
 @dataclass(frozen=True)
-class ColumnReader:
+class JsonColumnReader:
     """``type`` is for the parser; ``convert_column`` turns its array into the column's."""
 
     type: pa.DataType
     convert_column: Callable[[pa.Array], pa.Array]
 
 
-def leaf_reader(target: IcebergType, arrow: pa.DataType) -> ColumnReader:
+def leaf_reader(target: IcebergType, arrow: pa.DataType) -> JsonColumnReader:
     """Make the reader of a column that has no columns inside."""
     if isinstance(target, DoubleType | FloatType):
-        return ColumnReader(pa.float64(), _floats(arrow))
+        return JsonColumnReader(pa.float64(), _floats(arrow))
     if isinstance(target, BooleanType | IntegerType | LongType | StringType):
-        return ColumnReader(arrow, _same)
+        return JsonColumnReader(arrow, _same)
     if isinstance(target, DecimalType):
         return _decimal_reader(target, arrow)
-    return ColumnReader(pa.large_string(), _texts(target, arrow))
+    return JsonColumnReader(pa.large_string(), _texts(target, arrow))
 
 
-def map_reader(arrow: pa.DataType) -> ColumnReader:
+def map_reader(arrow: pa.DataType) -> JsonColumnReader:
     """Make the reader of a map column. It takes nulls only: the parser refuses an object, and the exact path reads it."""
 
     def convert_column(array: pa.Array) -> pa.Array:
@@ -69,14 +69,14 @@ def map_reader(arrow: pa.DataType) -> ColumnReader:
             raise NotExact(pc.index(pc.is_valid(array), True).as_py())
         return pa.nulls(len(array), arrow)
 
-    return ColumnReader(pa.null(), convert_column)
+    return JsonColumnReader(pa.null(), convert_column)
 
 
 def _same(array: pa.Array) -> pa.Array:
     return array
 
 
-def _decimal_reader(target: DecimalType, arrow: pa.DataType) -> ColumnReader:
+def _decimal_reader(target: DecimalType, arrow: pa.DataType) -> JsonColumnReader:
     """Make the reader of a decimal column, which refuses values of too many digits.
 
     The parser counts only the digits of the text: 123.4 has four, and is accepted as a decimal(4,2). Then it rescales the
@@ -91,7 +91,7 @@ def _decimal_reader(target: DecimalType, arrow: pa.DataType) -> ColumnReader:
             raise NotExact
         return array if room is arrow else array.cast(arrow)
 
-    return ColumnReader(room, convert_column)
+    return JsonColumnReader(room, convert_column)
 
 
 def _floats(arrow: pa.DataType) -> Callable[[pa.Array], pa.Array]:
@@ -136,12 +136,12 @@ def _one_by_one(array: pa.Array, convert: Converter, storage: pa.DataType, arrow
 
 
 @dataclass(frozen=True)
-class Column:
+class JsonColumn:
     """A column, and the keys that it is read from; none for a column that the record does not fill."""
 
     name: str
     keys: tuple[str, ...]
-    reader: ColumnReader
+    reader: JsonColumnReader
     arrow: pa.DataType
     required: bool = False
 
@@ -172,7 +172,7 @@ def _either(children: list[pa.Array]) -> pa.Array:
 
 
 @dataclass(frozen=True)
-class StructReader(ColumnReader):
+class StructReader(JsonColumnReader):
     """Reads a struct; ``check_extras`` checks the fields that are not part of ``type``."""
 
     check_extras: Callable[[list[pa.Field], Callable[[int], pa.Array]], None]
@@ -242,16 +242,16 @@ class ColumnReaders:
         path: Path,
         lookup: StructLookup,
         name: str,
-        reader: ColumnReader,
+        reader: JsonColumnReader,
         arrow: pa.DataType,
         required: bool = False,
-    ) -> Column:
+    ) -> JsonColumn:
         keys = () if not path and name in self.injected.columns else self.spellings.keys(path, lookup, name)
         if len(keys) > 1:
             self.alternatives.append(keys)
-        return Column(name, keys, reader, arrow, required)
+        return JsonColumn(name, keys, reader, arrow, required)
 
-    def _needed(self, path: Path, column: Path) -> Column:
+    def _needed(self, path: Path, column: Path) -> JsonColumn:
         """Make the reader of a missing column, only to see whether its values need more than is known to be missing."""
         name = column[-1]
         target = iceberg_type(self.needs.columns[column])
@@ -262,14 +262,14 @@ class ColumnReaders:
         own = StructLookup({name: name}, frozenset((name,)))
         return self._column(path, own, name, inside._reader(target, arrow, column), arrow)
 
-    def _reader(self, target: IcebergType, arrow: pa.DataType, path: Path) -> ColumnReader:
+    def _reader(self, target: IcebergType, arrow: pa.DataType, path: Path) -> JsonColumnReader:
         if isinstance(target, StructType):
             return self._struct(target, arrow, path)
         if isinstance(target, ListType):
             return self._list(target, arrow, path)
         return map_reader(arrow) if isinstance(target, MapType) else leaf_reader(target, arrow)
 
-    def _list(self, target: ListType, arrow: pa.DataType, path: Path) -> ColumnReader:
+    def _list(self, target: ListType, arrow: pa.DataType, path: Path) -> JsonColumnReader:
         element = self._reader(target.element_type, arrow.value_type, (*path, ELEMENT))
 
         def convert_column(array: pa.Array) -> pa.Array:
@@ -281,7 +281,7 @@ class ColumnReaders:
             offsets = array.offsets.cast(pa.int64())
             return pa.LargeListArray.from_arrays(offsets, element.convert_column(values), type=arrow, mask=nulls(array))
 
-        return ColumnReader(pa.list_(pa.field(ELEMENT, element.type)), convert_column)
+        return JsonColumnReader(pa.list_(pa.field(ELEMENT, element.type)), convert_column)
 
     def _extras(
         self, path: Path, lookup: StructLookup, known: frozenset[str], needed: list[str]

@@ -14,7 +14,7 @@ from floe_job.exceptions import InvalidRecord, SchemaConflict
 from floe_job.schema.evolution import SchemaChanges, paths
 from floe_job.schema.limits import FullNames
 from floe_job.schema.proposed_columns import ProposedColumns
-from floe_job.schema.unknown_fields import Unknown
+from floe_job.schema.unknown_fields import UnknownFields
 from floe_job.types import Converter, Lookup, PromotionRequests, field_converter
 from floe_job.types.coercion import Trees
 from floe_job.types.typed_values import made_primitive
@@ -39,7 +39,7 @@ class RowReader:
         self._lookup = lookup
         self._top = lookup.of(schema.as_struct())
         self._injected = injected
-        self._unknown = Unknown(schema, lookup, needs.rules)
+        self._unknown = UnknownFields(schema, lookup, needs.rules)
         known, taken = index_by_name(schema).keys(), needs.rules.taken
         self._proposed = ProposedColumns(
             needs.rules, FullNames(known | taken, twins=needs.rules.case_twins), len(fields) + len(taken - known)

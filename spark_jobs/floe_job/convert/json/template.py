@@ -35,7 +35,7 @@ MAX_SHARED = 4096
 """Bytes between values, and so of keys, that are compared: they are copied from all records for that."""
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What a field contains. A null is no value: it has only one form."""
 
     TEXT = auto()
@@ -68,7 +68,7 @@ class TemplateField:
     """
 
     path: Path
-    kind: Kind
+    kind: ValueKind
     before: bytes
     quotes: int
     after: int
@@ -79,7 +79,7 @@ class TemplateField:
 class RecordTemplate:
     """A record without its values. ``end``: the bytes after the last value. ``quotes``: the number of all quotes."""
 
-    fields: Mapping[Path, Kind]
+    fields: Mapping[Path, ValueKind]
     slots: tuple[TemplateField, ...]
     end: bytes
     quotes: int
@@ -98,7 +98,7 @@ class RecordTemplate:
         slots = []
         done = 0
         for path, kind, begin, end in members:
-            if kind is Kind.TEXT or kind is Kind.BARE:
+            if kind is ValueKind.TEXT or kind is ValueKind.BARE:
                 quotes = bisect_left(places, begin)
                 following = places[quotes] if quotes < len(places) else len(record)
                 slots.append(
@@ -136,7 +136,7 @@ class RecordTemplate:
             np.array([slot.quotes for slot in slots], np.int64),
             np.array([[slot.after] for slot in slots], np.int64).reshape(-1, 1),
             np.array([[slot.behind] for slot in slots], np.int64).reshape(-1, 1),
-            np.array([slot.kind is Kind.BARE for slot in slots], np.bool_),
+            np.array([slot.kind is ValueKind.BARE for slot in slots], np.bool_),
             np.array([*(len(slot.before) for slot in slots), len(self.end)], np.int64),
         )
 
@@ -153,7 +153,7 @@ class _Numbers(NamedTuple):
 
 class _ParsedField(NamedTuple):
     path: Path
-    kind: Kind
+    kind: ValueKind
     begin: int
     end: int
 
@@ -170,15 +170,15 @@ def _object(record: bytes, place: int, above: Path) -> Generator[_ParsedField, N
         key = _match(_KEY, record, place)
         path, place = (*above, key[1].decode()), key.end()
         if opening := _OPENING.match(record, place):
-            yield _ParsedField(path, Kind.OBJECT, place, place)
+            yield _ParsedField(path, ValueKind.OBJECT, place, place)
             place = yield from _object(record, opening.end(), path)
         else:
-            kind, value = Kind.TEXT, _TEXT.match(record, place)
+            kind, value = ValueKind.TEXT, _TEXT.match(record, place)
             if value is None:
                 value = _match(_BARE, record, place)
-                kind = Kind.NULL if value[1] else Kind.BARE
-            begin, end = value.span(1 if kind is Kind.TEXT else 0)
-            yield _ParsedField(path, kind, begin, begin if kind is Kind.NULL else end)
+                kind = ValueKind.NULL if value[1] else ValueKind.BARE
+            begin, end = value.span(1 if kind is ValueKind.TEXT else 0)
+            yield _ParsedField(path, kind, begin, begin if kind is ValueKind.NULL else end)
             place = value.end()
         closing = _match(_CLOSING, record, place)
         place = closing.end()
@@ -308,7 +308,7 @@ def small_integers(text: Text, spans: Spans) -> Sequence[pa.Array | None]:
 
 
 _BARE_TYPES = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_())
-TYPES = {pa.large_string(): Kind.TEXT} | dict.fromkeys(_BARE_TYPES, Kind.BARE)
+TYPES = {pa.large_string(): ValueKind.TEXT} | dict.fromkeys(_BARE_TYPES, ValueKind.BARE)
 """The types of such columns beside decimals, and what their fields hold."""
 
 MIN_BYTES = 64 * 1024
@@ -452,12 +452,12 @@ def _check_columns_fit(template: RecordTemplate, schema: pa.Schema) -> None:
             if position < 0:
                 raise NoTemplate
             found = found.field(position).type
-        if not (pa.types.is_struct(found) if kind is Kind.OBJECT else kind in (Kind.NULL, _kind(found))):
+        if not (pa.types.is_struct(found) if kind is ValueKind.OBJECT else kind in (ValueKind.NULL, _kind(found))):
             raise NoTemplate
 
 
-def _kind(column: pa.DataType) -> Kind | None:
-    return Kind.BARE if pa.types.is_decimal(column) else TYPES.get(column)
+def _kind(column: pa.DataType) -> ValueKind | None:
+    return ValueKind.BARE if pa.types.is_decimal(column) else TYPES.get(column)
 
 
 @dataclass(frozen=True)
@@ -494,10 +494,10 @@ class _Found:
 
     def _array(self, field: pa.Field, above: Path, columns: Mapping[Path, pa.Array], count: int) -> pa.Array:
         path = (*above, field.name)
-        kind = self.template.fields.get(path, Kind.NULL)
-        if kind is Kind.NULL:
+        kind = self.template.fields.get(path, ValueKind.NULL)
+        if kind is ValueKind.NULL:
             return pa.nulls(count, field.type)
-        if kind is Kind.OBJECT:
+        if kind is ValueKind.OBJECT:
             children = [self._array(child, path, columns, count) for child in field.type]
             return pa.StructArray.from_arrays(children, fields=list(field.type))
         return columns[path]

@@ -26,8 +26,8 @@ from floe_job.convert.json_schema.nodes import (
     MAX_PARTS,
     UNIONS,
     Documents,
-    Node,
     Place,
+    SchemaNode,
     node_of,
     refuse,
     shown,
@@ -99,7 +99,7 @@ class _Conversion:
         yield
         self._open.pop()
 
-    def _node(self, node: Node, base: str, optional: bool) -> ConnectSchema:
+    def _node(self, node: SchemaNode, base: str, optional: bool) -> ConnectSchema:
         if node.kind == "$ref":
             return self.schema(self.documents.referred(node.json["$ref"], base), optional=optional)
         if node.kind == ALL:
@@ -109,14 +109,14 @@ class _Conversion:
         self._count_parts(sum(len(found) for found in map(node.json.get, _LISTED) if isinstance(found, dict | list)))
         return with_common(node, self._bare(node, base), optional)
 
-    def _bare(self, node: Node, base: str) -> ConnectSchema:
+    def _bare(self, node: SchemaNode, base: str) -> ConnectSchema:
         if node.kind == "object":
             return self._object(node, base)
         if node.kind == "array":
             return self._array(node, base)
         return scalar(node)
 
-    def _object(self, node: Node, base: str) -> ConnectSchema:
+    def _object(self, node: SchemaNode, base: str) -> ConnectSchema:
         values = node.json.get("additionalProperties")
         is_map = node.common.get("connect.type") == "map"
         if is_map and not isinstance(values, dict):
@@ -132,7 +132,7 @@ class _Conversion:
         optional = self.options.optional_for_nonrequired and name not in required
         return self.schema(Place(inner, base), optional=optional)
 
-    def _array(self, node: Node, base: str) -> ConnectSchema:
+    def _array(self, node: SchemaNode, base: str) -> ConnectSchema:
         items = node.json.get("items")
         if not isinstance(items, dict):
             refuse("the schema has an array without a type of its items, or with one for each of them")
@@ -146,7 +146,7 @@ class _Conversion:
             return ConnectSchema(Kind.MAP, key=key, element=value)
         return ConnectSchema(Kind.ARRAY, element=self.schema(Place(items, base)))
 
-    def _union(self, node: Node, base: str, optional: bool) -> ConnectSchema:
+    def _union(self, node: SchemaNode, base: str, optional: bool) -> ConnectSchema:
         """Convert a choice; of null and one other it is that, which may be null."""
         branches = [(part, base) for part in node.parts] + [self._opened(one, base) for one in node.schemas]
         others = [branch for branch in branches if branch[0].kind != "null"]
@@ -161,19 +161,19 @@ class _Conversion:
         made = ConnectSchema(Kind.STRUCT, len(others) < len(branches), UNION, fields=tuple(fields))
         return with_common(node, made, optional)
 
-    def _opened(self, schema: Any, base: str) -> tuple[Node, str]:
+    def _opened(self, schema: Any, base: str) -> tuple[SchemaNode, str]:
         self._count_parts(1)
         place = Place(schema, base)
         return node_of(schema), self.documents.base_of(place)
 
-    def _branch(self, branch: tuple[Node, str], node: Node, base: str, *, optional: bool) -> ConnectSchema:
+    def _branch(self, branch: tuple[SchemaNode, str], node: SchemaNode, base: str, *, optional: bool) -> ConnectSchema:
         part, own = branch
         if not node.schemas:
             self._count_field()
             return self._node(part, base, optional)
         return self.schema(Place(part.json, own), optional=optional)
 
-    def _all(self, node: Node, base: str, optional: bool) -> ConnectSchema:
+    def _all(self, node: SchemaNode, base: str, optional: bool) -> ConnectSchema:
         """Convert what several parts say: the properties of all of them, else the part that says most."""
         parts = [(part, base) for part in node.parts] + [self._opened(one, base) for one in node.schemas]
         properties: dict[str, tuple[Any, str]] = {}
@@ -193,7 +193,12 @@ class _Conversion:
         return self._node(said, own, optional)
 
     def _collect(
-        self, node: Node, base: str, properties: dict[str, tuple[Any, str]], required: dict[str, bool], seen: set[int]
+        self,
+        node: SchemaNode,
+        base: str,
+        properties: dict[str, tuple[Any, str]],
+        required: dict[str, bool],
+        seen: set[int],
     ) -> None:
         """Collect the properties of a part, and of all that it consists of."""
         self._count_parts(1)
@@ -252,7 +257,7 @@ _KIND_OF_NAME: Final = {logical.DATE: Kind.INT32, logical.TIME: Kind.INT32, logi
 _WHOLE: Final = frozenset({Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64})
 
 
-def scalar(node: Node) -> ConnectSchema:
+def scalar(node: SchemaNode) -> ConnectSchema:
     """Return the schema of a part that says the type of single values. Raises UnusableSchema."""
     if node.kind in ("integer", "number"):
         return ConnectSchema(_number(node))
@@ -265,7 +270,7 @@ def scalar(node: Node) -> ConnectSchema:
     refuse(f"the schema has {shown(dict(node.json))}, which says no type that Kafka Connect has")
 
 
-def with_common(node: Node, bare: ConnectSchema, optional: bool) -> ConnectSchema:
+def with_common(node: SchemaNode, bare: ConnectSchema, optional: bool) -> ConnectSchema:
     """Add the name, the version, the parameters and the default that a part has."""
     name = bare.name or node.text("title")
     kind = _KIND_OF_NAME.get(name or "", bare.kind) if bare.kind in _WHOLE else bare.kind
@@ -280,9 +285,9 @@ def with_common(node: Node, bare: ConnectSchema, optional: bool) -> ConnectSchem
     return made if default is None else replace(made, default=_default(made, default))
 
 
-def chosen(parts: Sequence[Node]) -> Node | None:
+def chosen(parts: Sequence[SchemaNode]) -> SchemaNode | None:
     """Choose the part that says the type, where none has properties."""
-    by_kind: dict[str, Node] = {}
+    by_kind: dict[str, SchemaNode] = {}
     for part in parts:
         by_kind["union" if part.kind in UNIONS or part.kind == ALL else part.kind] = part
     number = by_kind.get("integer", by_kind.get("number"))
@@ -319,7 +324,7 @@ def ordered(properties: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [entries[place] for place in sorted(range(len(entries)), key=lambda place: keys[place])]
 
 
-def _number(node: Node) -> Kind:
+def _number(node: SchemaNode) -> Kind:
     name = node.common.get("connect.type")
     if name is None:
         return Kind.INT64 if node.kind == "integer" else Kind.FLOAT64
@@ -328,7 +333,7 @@ def _number(node: Node) -> Kind:
     return _NUMBERS[name]
 
 
-def _enum(node: Node) -> ConnectSchema:
+def _enum(node: SchemaNode) -> ConnectSchema:
     values = node.json["enum"]
     if not isinstance(values, list):
         refuse(f"the schema has an enum that is {shown(values)}, and no list")
@@ -337,7 +342,7 @@ def _enum(node: Node) -> ConnectSchema:
     return ConnectSchema(Kind.STRING, None in values, parameters=tuple(parameters.items()))
 
 
-def _parameters(node: Node) -> dict[str, str]:
+def _parameters(node: SchemaNode) -> dict[str, str]:
     found = node.common.get("connect.parameters", {})
     if not isinstance(found, dict) or any(isinstance(value, dict | list) for value in found.values()):
         refuse(f"the schema has connect.parameters that are {shown(found)}")

@@ -47,7 +47,7 @@ _NO_PROPERTIES: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class SchemaNode:
     """A part of a schema. ``kind``: a type, ``allOf``, ``anyOf``, ``oneOf``, ``enum``, ``const``, ``$ref`` or ``other``.
 
     ``json``: the schema that has it. ``common``: title, default and ``connect.*``, where they are its own. ``parts``: of
@@ -57,7 +57,7 @@ class Node:
     kind: str
     json: Mapping[str, Any]
     common: Mapping[str, Any] = field(default_factory=lambda: _NO_PROPERTIES)
-    parts: tuple[Node, ...] = ()
+    parts: tuple[SchemaNode, ...] = ()
     schemas: tuple[Any, ...] = ()
     is_named: bool = True
 
@@ -69,51 +69,51 @@ class Node:
         return found
 
 
-def node_of(schema: Any) -> Node:
+def node_of(schema: Any) -> SchemaNode:
     """Return a schema as one part, or as ``allOf`` several. Raises UnusableSchema."""
     if isinstance(schema, bool):
-        return Node("other", _NO_PROPERTIES)
+        return SchemaNode("other", _NO_PROPERTIES)
     if not isinstance(schema, dict):
         refuse(f"the schema has {shown(schema)} where a schema is expected")
     common = {key: value for key, value in schema.items() if key in ("title", "default") or key.startswith("connect.")}
     if "$ref" in schema:
-        return Node("$ref", schema, common)
+        return SchemaNode("$ref", schema, common)
     parts = tuple(_parts(schema))
     if len(parts) == 1:
         return replace(parts[0], common=common)
-    return Node(ALL, schema, common, parts=parts) if parts else Node("other", schema, common)
+    return SchemaNode(ALL, schema, common, parts=parts) if parts else SchemaNode("other", schema, common)
 
 
-def _parts(schema: dict[str, Any]) -> Iterator[Node]:
+def _parts(schema: dict[str, Any]) -> Iterator[SchemaNode]:
     if "enum" in schema:
-        yield Node("enum", schema)
+        yield SchemaNode("enum", schema)
     for kind in (ALL, ANY, ONE):
         if kind in schema:
             given = schema[kind]
             if not isinstance(given, list) or not given:
                 refuse(f"the schema has {kind} that is {shown(given)}, and no list of schemas")
-            yield Node(kind, schema, schemas=tuple(given))
+            yield SchemaNode(kind, schema, schemas=tuple(given))
     if "const" in schema:
-        yield Node("const", schema)
+        yield SchemaNode("const", schema)
     for keywords in _SAYING_NO_TYPE:
         if not keywords.isdisjoint(schema):
-            yield Node("other", schema)
+            yield SchemaNode("other", schema)
     yield from _types(schema)
 
 
-def _types(schema: dict[str, Any]) -> Iterator[Node]:
+def _types(schema: dict[str, Any]) -> Iterator[SchemaNode]:
     kind = schema.get("type")
     taken: set[str] = set()
     if kind is not None:
         names = kind if isinstance(kind, list) else [kind]
         if not names or not all(isinstance(name, str) and name in _TYPES for name in names):
             refuse(f"the schema has the type {shown(kind)}, which JSON Schema does not have")
-        named = tuple(Node(name, schema) for name in names)
+        named = tuple(SchemaNode(name, schema) for name in names)
         taken = {"number" if name == "integer" else name for name in names}
-        yield Node(ANY, schema, parts=named) if isinstance(kind, list) else named[0]
+        yield SchemaNode(ANY, schema, parts=named) if isinstance(kind, list) else named[0]
     for name, keywords in _KEYWORDS.items():
         if name not in taken and not keywords.isdisjoint(schema):
-            yield Node(name, schema, is_named=False)
+            yield SchemaNode(name, schema, is_named=False)
 
 
 def refuse(problem: str) -> NoReturn:

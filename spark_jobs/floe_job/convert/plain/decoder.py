@@ -14,7 +14,7 @@ from floe.config.converters.kinds import BOOLEAN, BYTES, NUMBERS, STRING
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.contract.dead_letter import Rejected
 from floe_job.convert.context import ConverterContext
-from floe_job.convert.plain.texts import UTF_8, Column, Reader, read_bytes, text_reader
+from floe_job.convert.plain.texts import UTF_8, PlainColumn, PlainReader, read_bytes, text_reader
 from floe_job.convert.typed.base import Places, TypedBatch, TypedPart
 from floe_job.convert.typed.table import TypedConverters
 from floe_job.exceptions import Malformed
@@ -52,7 +52,7 @@ def plain_converters(spec: ConverterSpec, _: ConverterContext) -> TypedConverter
     return TypedConverters(lambda: PlainDecoder(spec))
 
 
-def _reader_of(spec: ConverterSpec) -> Reader:
+def _reader_of(spec: ConverterSpec) -> PlainReader:
     if spec.kind == STRING:
         return text_reader(spec.options.get(ENCODING, UTF_8))
     if spec.kind == BYTES:
@@ -74,16 +74,16 @@ class NumberReader:
         self._kind = kind
         self._dtype = np.dtype(_DTYPES[kind])
 
-    def __call__(self, values: Sequence[bytes]) -> Column:
+    def __call__(self, values: Sequence[bytes]) -> PlainColumn:
         """Read values, none of them None."""
         buffer = packed(values)
         places, bad = _of_size(buffer, self._dtype.itemsize, self._kind)
         words = np.ndarray((len(buffer.data) - self._dtype.itemsize + 1,), self._dtype, buffer.data.data, 0, (1,))
         numbers = words[buffer.starts[places]].astype(self._dtype.newbyteorder("="))
-        return Column(pa.array(numbers), places, bad)
+        return PlainColumn(pa.array(numbers), places, bad)
 
 
-def read_booleans(values: Sequence[bytes]) -> Column:
+def read_booleans(values: Sequence[bytes]) -> PlainColumn:
     """Read booleans, none of them None, as Kafka's BooleanSerializer writes them: a byte of 1 or 0."""
     buffer = packed(values)
     places, bad = _of_size(buffer, 1, "boolean")
@@ -95,7 +95,7 @@ def read_booleans(values: Sequence[bytes]) -> Column:
             [*bad, *((place, f"its byte is {byte:#04x}: a boolean's is 0x00 or 0x01") for place, byte in wrong)]
         )
         places, found = places[~is_other], found[~is_other]
-    return Column(pa.array(found.astype(np.bool_)), places, bad)
+    return PlainColumn(pa.array(found.astype(np.bool_)), places, bad)
 
 
 def _of_size(buffer: Packed, size: int, kind: str) -> tuple[Places, list[tuple[int, str]]]:

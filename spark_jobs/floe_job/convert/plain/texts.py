@@ -25,12 +25,12 @@ _EBCDIC: Final = frozenset({"cp037", "cp500", "cp1026", "cp1140"})
 """Sets whose sign for a next line (U+0085) is Java's line feed."""
 
 
-def read_bytes(values: Sequence[bytes]) -> Column:
+def read_bytes(values: Sequence[bytes]) -> PlainColumn:
     """Return values, none of them None, as they are."""
-    return Column(_column(values, pa.large_binary()), np.arange(len(values)), [])
+    return PlainColumn(_column(values, pa.large_binary()), np.arange(len(values)), [])
 
 
-def text_reader(charset: str) -> Reader:
+def text_reader(charset: str) -> PlainReader:
     """Return the reader of text in a character set, by Java's name. Raises ValueError for one that Python does not have.
 
     What is not text in this set is rejected; Java reads it with replacement characters.
@@ -42,7 +42,7 @@ def text_reader(charset: str) -> Reader:
     return _read_utf8 if codec == UTF_8 else _TextReader(codec, charset)
 
 
-def _read_utf8(values: Sequence[bytes]) -> Column:
+def _read_utf8(values: Sequence[bytes]) -> PlainColumn:
     column = _column(values, pa.large_string())
     places = np.arange(len(column))
     try:
@@ -51,8 +51,8 @@ def _read_utf8(values: Sequence[bytes]) -> Column:
         found = column.view(pa.large_binary()).to_pylist()
         bad = [place for place, text in enumerate(found) if _decoded(text, bytes.decode) is None]
         places = np.delete(places, bad)
-        return Column(column.take(pa.array(places)), places, [(place, "it is not UTF-8") for place in bad])
-    return Column(column, places, [])
+        return PlainColumn(column.take(pa.array(places)), places, [(place, "it is not UTF-8") for place in bad])
+    return PlainColumn(column, places, [])
 
 
 class _TextReader:
@@ -62,12 +62,12 @@ class _TextReader:
         self._decode = _decoder_of(codec)
         self._why = f"it is not {charset}"
 
-    def __call__(self, values: Sequence[bytes]) -> Column:
+    def __call__(self, values: Sequence[bytes]) -> PlainColumn:
         """Read values, none of them None."""
         texts = [_decoded(value, self._decode) for value in values]
         places = np.array([place for place, text in enumerate(texts) if text is not None], np.int64)
         bad = [(place, self._why) for place, text in enumerate(texts) if text is None]
-        return Column(pa.array([text for text in texts if text is not None], pa.large_string()), places, bad)
+        return PlainColumn(pa.array([text for text in texts if text is not None], pa.large_string()), places, bad)
 
 
 def _decoder_of(codec: str) -> Callable[[bytes], str]:
@@ -111,7 +111,7 @@ def _column(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
 # The interface of readers of plain values.
 
 
-class Column(NamedTuple):
+class PlainColumn(NamedTuple):
     """Values of a batch: ``values[i]`` is of the record at ``places[i]``. ``bad``: the others, each with the reason."""
 
     values: pa.Array
@@ -119,8 +119,8 @@ class Column(NamedTuple):
     bad: list[tuple[int, str]]
 
 
-class Reader(Protocol):
+class PlainReader(Protocol):
     """Reads values of one type."""
 
-    def __call__(self, values: Sequence[bytes]) -> Column:
+    def __call__(self, values: Sequence[bytes]) -> PlainColumn:
         """Read values, none of them None."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of
 from floe_job.convert.protobuf import rules
 from floe_job.convert.protobuf.descriptors import Declaration, Declarations, Field, Message, is_map
-from floe_job.convert.protobuf.rules import KINDS, Compiled, enum, filled, number
+from floe_job.convert.protobuf.rules import KINDS, CompiledMessage, enum, filled, number
 from floe_job.convert.protobuf.wire import scalar_type
 
 _SMALL: Final = {"__int8": Kind.INT8, "__int16": Kind.INT16}
@@ -25,9 +25,9 @@ class ApicurioRules:
 
     def __init__(self) -> None:
         self._declarations = Declarations()
-        self._enums: dict[str, Compiled] = {}
+        self._enums: dict[str, CompiledMessage] = {}
 
-    def message(self, message: Message, path: str = "") -> Compiled:
+    def message(self, message: Message, path: str = "") -> CompiledMessage:
         """Compile the messages of a type."""
         declaration = self._declarations.of(message)
         members = [
@@ -40,7 +40,7 @@ class ApicurioRules:
         required = [declaration.place(one) for one in message.fields if one.is_required]
         return rules.struct(schema, members, required, [places for places in oneofs if len(places) > 1])
 
-    def _field(self, one: Field, declaration: Declaration, path: str) -> Compiled:
+    def _field(self, one: Field, declaration: Declaration, path: str) -> CompiledMessage:
         path = f"{path}.{one.name}" if path else one.name
         if is_map(one):
             entry = self._declarations.of(one.message_type)
@@ -50,12 +50,12 @@ class ApicurioRules:
         if one.is_repeated:
             return rules.repeated(array(made.schema, optional=True), made.convert)
         if declaration.is_proto3_optional(one):
-            return Compiled(replace(made.schema, optional=True), made.convert)
+            return CompiledMessage(replace(made.schema, optional=True), made.convert)
         if one.message_type is not None:
-            return Compiled(made.schema, rules.there(made.convert))
-        return Compiled(made.schema, filled(made.convert, one.default_value))
+            return CompiledMessage(made.schema, rules.there(made.convert))
+        return CompiledMessage(made.schema, filled(made.convert, one.default_value))
 
-    def _value(self, one: Field, declaration: Declaration, path: str) -> Compiled:
+    def _value(self, one: Field, declaration: Declaration, path: str) -> CompiledMessage:
         if one.message_type is not None:
             return self.message(one.message_type, path)
         if one.enum_type is not None:
@@ -65,10 +65,10 @@ class ApicurioRules:
         if kind is Kind.INT32:
             kind = _SMALL.get(declaration.json_name(one).partition(":")[0], kind)
         schema = ConnectSchema(kind)
-        return Compiled(schema, number(wire, schema, path))
+        return CompiledMessage(schema, number(wire, schema, path))
 
-    def _enum(self, kind: Any) -> Compiled:
+    def _enum(self, kind: Any) -> CompiledMessage:
         """Compile an enum: once, as it may have many values, and many fields."""
         if kind.full_name not in self._enums:
-            self._enums[kind.full_name] = Compiled(ConnectSchema(Kind.STRING), enum(kind, as_numbers=False))
+            self._enums[kind.full_name] = CompiledMessage(ConnectSchema(Kind.STRING), enum(kind, as_numbers=False))
         return self._enums[kind.full_name]

@@ -24,7 +24,7 @@ from floe_job.convert.protobuf.descriptors import (
     refuse,
     shown,
 )
-from floe_job.convert.protobuf.rules import KINDS, Compiled, Convert, Mask, Member, Notes, enum, filled, number
+from floe_job.convert.protobuf.rules import KINDS, CompiledMessage, Convert, Mask, Member, Notes, enum, filled, number
 from floe_job.convert.protobuf.wire import scalar_type
 from floe_job.convert.typed.base import Places
 
@@ -144,9 +144,9 @@ class ConfluentRules:
     def __init__(self, options: ProtobufOptions) -> None:
         self._options = options
         self._declarations = Declarations()
-        self._enums: dict[str, Compiled] = {}
+        self._enums: dict[str, CompiledMessage] = {}
 
-    def message(self, message: Message, path: str = "") -> Compiled:
+    def message(self, message: Message, path: str = "") -> CompiledMessage:
         """Compile the messages of a type."""
         if message.full_name in _WRAPPERS and self._options.unwrap:
             return self._wrapper(message, path)
@@ -169,14 +169,16 @@ class ConfluentRules:
         required = [declaration.place(one) for one in message.fields if one.is_required]
         return rules.struct(schema, members, required, [places for places in oneofs if len(places) > 1])
 
-    def _union(self, index: int, oneof: Any, fields: list[tuple[Field, Compiled]], declaration: Declaration) -> Member:
+    def _union(
+        self, index: int, oneof: Any, fields: list[tuple[Field, CompiledMessage]], declaration: Declaration
+    ) -> Member:
         name = f"{oneof.name}_{index}" if self._options.union_index else oneof.name
         title = f"{UNION}.{oneof.full_name if self._options.full_names else oneof.name}"
         inner = tuple((one.name, made.schema) for one, made in fields)
         schema = ConnectSchema(Kind.STRUCT, True, title, fields=inner)
         return rules.union(name, schema, [(declaration.place(one), made) for one, made in fields])
 
-    def _field(self, one: Field, declaration: Declaration, path: str) -> Compiled:
+    def _field(self, one: Field, declaration: Declaration, path: str) -> CompiledMessage:
         path = f"{path}.{one.name}" if path else one.name
         if is_map(one):
             return _optional(self._map(one, path))
@@ -185,7 +187,7 @@ class ConfluentRules:
             return rules.repeated(array(replace(made.schema, optional=True), optional=True), made.convert)
         is_filled = one.message_type is None and declaration.oneof(one) is None
         if is_filled and not self._may_be_absent(one, declaration):
-            made = Compiled(made.schema, filled(made.convert, one.default_value))
+            made = CompiledMessage(made.schema, filled(made.convert, one.default_value))
         if self._options.optional_for_nullables:
             is_optional = declaration.has_optional_keyword(one)
         else:
@@ -197,7 +199,7 @@ class ConfluentRules:
             return True
         return self._options.optional_for_proto2 and declaration.has_optional_keyword(one)
 
-    def _value(self, one: Field, path: str) -> Compiled:
+    def _value(self, one: Field, path: str) -> CompiledMessage:
         """Compile one value of a field, whether it is repeated or not."""
         if one.message_type is not None:
             return _optional(self._inner_message(one, path))
@@ -208,38 +210,38 @@ class ConfluentRules:
         if kind is Kind.INT32:
             kind = _SMALL.get(connect_parameters(one).get(CONNECT_TYPE, ""), kind)
         schema = ConnectSchema(kind)
-        return Compiled(schema, number(wire, schema, path))
+        return CompiledMessage(schema, number(wire, schema, path))
 
-    def _inner_message(self, one: Field, path: str) -> Compiled:
+    def _inner_message(self, one: Field, path: str) -> CompiledMessage:
         message = one.message_type
         if message.full_name in _LOGICAL:
             schema, make = _LOGICAL[message.full_name]
-            return Compiled(schema, make(path))
+            return CompiledMessage(schema, make(path))
         if message.full_name == _DECIMAL:
             return _decimal(connect_parameters(one), path)
         if message.full_name in _WRAPPERS and self._options.wrapper_for_nullables:
             return self._wrapper(message, path)
         return self.message(message, path)
 
-    def _wrapper(self, message: Message, path: str) -> Compiled:
+    def _wrapper(self, message: Message, path: str) -> CompiledMessage:
         (one,) = message.fields
         wire = scalar_type(one)
         schema = ConnectSchema(KINDS[wire])
-        return Compiled(schema, rules.only_field(number(wire, schema, path)))
+        return CompiledMessage(schema, rules.only_field(number(wire, schema, path)))
 
-    def _enum(self, kind: Any) -> Compiled:
+    def _enum(self, kind: Any) -> CompiledMessage:
         """Compile an enum: once, as it may have many values, and many fields."""
         if kind.full_name not in self._enums:
             self._enums[kind.full_name] = self._made_enum(kind)
         return self._enums[kind.full_name]
 
-    def _made_enum(self, kind: Any) -> Compiled:
+    def _made_enum(self, kind: Any) -> CompiledMessage:
         name = kind.full_name if self._options.full_names else kind.name
         as_numbers = self._options.enums_as_numbers
         schema = ConnectSchema(Kind.INT32 if as_numbers else Kind.STRING, True, name)
-        return Compiled(schema, enum(kind, as_numbers=as_numbers))
+        return CompiledMessage(schema, enum(kind, as_numbers=as_numbers))
 
-    def _map(self, one: Field, path: str) -> Compiled:
+    def _map(self, one: Field, path: str) -> CompiledMessage:
         declaration = self._declarations.of(one.message_type)
         key, value = (self._field(inner, declaration, path) for inner in one.message_type.fields)
         key_field, value_field = one.message_type.fields
@@ -249,11 +251,11 @@ class ConfluentRules:
         return rules.mapping(map_of(key.schema, value.schema), keys, convert)
 
 
-def _optional(made: Compiled) -> Compiled:
-    return Compiled(replace(made.schema, optional=True), made.convert)
+def _optional(made: CompiledMessage) -> CompiledMessage:
+    return CompiledMessage(replace(made.schema, optional=True), made.convert)
 
 
-def _decimal(parameters: dict[str, str], path: str) -> Compiled:
+def _decimal(parameters: dict[str, str], path: str) -> CompiledMessage:
     scale = parameters.get("scale", "")
     named = {logical.SCALE: str(int(scale)) if scale.lstrip("-").isdecimal() else "0"}
     if parameters.get("precision", "").isdecimal():
@@ -264,7 +266,7 @@ def _decimal(parameters: dict[str, str], path: str) -> Compiled:
     except ValueError as error:
         refuse(f"field {shown(path)} cannot be read: {error}")
     convert: Convert = decimal(kind.scale, path)
-    return Compiled(schema, convert)
+    return CompiledMessage(schema, convert)
 
 
 def _check_names(names: list[str], message: Message) -> None:

@@ -19,7 +19,7 @@ from floe_job.convert.protobuf.message_frames import MessageReference, split_mes
 from floe_job.convert.protobuf.schema_file import file_of
 from floe_job.convert.typed.base import Places, TypedBatch, TypedPart
 from floe_job.convert.typed.frames import Framing, Group, split_frames
-from floe_job.convert.typed.schema_source import Compiled, SchemaSource, compiled_by_id
+from floe_job.convert.typed.schema_source import CompiledSchema, SchemaSource, compiled_by_id
 from floe_job.convert.typed.table import TypedConverters
 from floe_job.exceptions import InvalidRecord, Malformed, UnknownSchema, UnusableSchema
 from floe_job.source.values import Packed, packed
@@ -42,8 +42,8 @@ class ProtobufDecoder:
         self._reference = reference
         self._options = options
         self._stage = stage
-        self._files: Compiled[int, Any] = compiled_by_id(schema_of, "PROTOBUF", file_of)
-        self._decoders = Compiled(self._decoder)
+        self._files: CompiledSchema[int, Any] = compiled_by_id(schema_of, "PROTOBUF", file_of)
+        self._decoders = CompiledSchema(self._decoder)
 
     def decode(self, values: Sequence[bytes]) -> TypedBatch:
         """Decode values, none of them None. Raises RegistryError and PackageMissing."""

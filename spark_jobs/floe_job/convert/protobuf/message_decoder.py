@@ -31,7 +31,7 @@ ROWS_AT_ONCE: Final = 512
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
-class Column(NamedTuple):
+class ProtobufColumn(NamedTuple):
     """Decoded messages. ``rows``: the index of the message of each value. ``bad``: of the others the index and the reason.
 
     ``fast_rows``: of the values, those that were decoded as columns.
@@ -59,7 +59,7 @@ class MessageDecoder:
         self._chunk = max(1, min(chunk, CHUNK_VALUES // wire.fields))
         self._chunk_bytes = max(1, min(CHUNK_BYTES, 2 * MAX_CHUNK_VALUES // wire.widest))
 
-    def decode(self, data: Bytes, starts: Places, ends: Places) -> Column:
+    def decode(self, data: Bytes, starts: Places, ends: Places) -> ProtobufColumn:
         """Decode the messages between ``starts`` and ``ends``, which are ascending and do not overlap.
 
         Raises ColumnsTooLarge.
@@ -73,7 +73,7 @@ class MessageDecoder:
                 rows.append(found.rows + first + begin)
                 bad += [(first + begin + row, why) for row, why in found.bad]
                 fast += found.fast_rows
-        return Column(pa.concat_arrays(columns), np.concatenate(rows), tuple(bad), fast)
+        return ProtobufColumn(pa.concat_arrays(columns), np.concatenate(rows), tuple(bad), fast)
 
     def _chunks(self, starts: Places, ends: Places) -> Iterator[tuple[int, int]]:
         nbytes = np.cumsum(ends - starts)
@@ -85,25 +85,25 @@ class MessageDecoder:
             yield first, last
             first = last
 
-    def _decode_chunk(self, values: pa.BinaryArray) -> Iterator[tuple[int, Column]]:
+    def _decode_chunk(self, values: pa.BinaryArray) -> Iterator[tuple[int, ProtobufColumn]]:
         """Decode a chunk; its halves one after the other where its names of enums are too large together."""
         try:
             yield 0, self._decode(values)
         except TooManyConstants as error:
             if len(values) == 1:
-                yield 0, Column(pa.array([], self._type), np.zeros(0, np.int64), ((0, str(error)),), 0)
+                yield 0, ProtobufColumn(pa.array([], self._type), np.zeros(0, np.int64), ((0, str(error)),), 0)
                 return
             half = len(values) // 2
             yield from self._decode_chunk(values[:half])
             for begin, found in self._decode_chunk(values[half:]):
                 yield half + begin, found
 
-    def _decode(self, values: pa.BinaryArray) -> Column:
+    def _decode(self, values: pa.BinaryArray) -> ProtobufColumn:
         bad: dict[int, str] = {}
         if len(values) == 1:
             too_large = self._sizes.problem(values[0])
             if too_large:
-                return Column(pa.array([], self._type), np.zeros(0, np.int64), ((0, too_large),), 0)
+                return ProtobufColumn(pa.array([], self._type), np.zeros(0, np.int64), ((0, too_large),), 0)
         alone = np.ones(len(values), np.bool_)
         parts: list[tuple[Places, pa.Array]] = []
         read = list(self._reader.read(values)) if self._reader else []
@@ -138,14 +138,14 @@ class MessageDecoder:
         bad |= notes.reasons
         return _without(owners, column, list(notes.reasons))
 
-    def _joined(self, parts: list[tuple[Places, pa.Array]], bad: dict[int, str], fast: int) -> Column:
+    def _joined(self, parts: list[tuple[Places, pa.Array]], bad: dict[int, str], fast: int) -> ProtobufColumn:
         reasons = tuple(sorted(bad.items()))
         if len(parts) == 1:
-            return Column(parts[0][1], parts[0][0], reasons, fast)
+            return ProtobufColumn(parts[0][1], parts[0][0], reasons, fast)
         rows = np.concatenate([np.zeros(0, np.int64), *(places for places, _ in parts)])
         column = pa.concat_arrays([pa.array([], self._type), *(column for _, column in parts)])
         order = np.argsort(rows, kind="stable")
-        return Column(column.take(pa.array(order)), rows[order], reasons, fast)
+        return ProtobufColumn(column.take(pa.array(order)), rows[order], reasons, fast)
 
 
 def _binary(data: Bytes, starts: Places, ends: Places) -> pa.BinaryArray:

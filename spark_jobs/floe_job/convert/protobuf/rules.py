@@ -173,7 +173,7 @@ Children = Sequence[pa.Array]
 """The columns of a message's fields on the wire; null where the message is not there."""
 
 
-class Compiled(NamedTuple):
+class CompiledMessage(NamedTuple):
     """A schema, and the conversion into its columns."""
 
     schema: ConnectSchema
@@ -188,14 +188,14 @@ class Member(NamedTuple):
     read: Callable[[Children, Places, Notes], pa.Array]
 
 
-def member(name: str, place: int, compiled: Compiled) -> Member:
+def member(name: str, place: int, compiled: CompiledMessage) -> Member:
     """Return the member that one field of a message is."""
     return Member(
         name, compiled.schema, lambda children, owners, notes: compiled.convert(children[place], owners, notes)
     )
 
 
-def union(name: str, schema: ConnectSchema, fields: Sequence[tuple[int, Compiled]]) -> Member:
+def union(name: str, schema: ConnectSchema, fields: Sequence[tuple[int, CompiledMessage]]) -> Member:
     """Return the member that the fields of a oneof are together; it is null where none of them is there."""
     kind = arrow_type(schema)
 
@@ -212,7 +212,7 @@ def union(name: str, schema: ConnectSchema, fields: Sequence[tuple[int, Compiled
 
 def struct(
     schema: ConnectSchema, members: Sequence[Member], required: Sequence[int], oneofs: Sequence[Sequence[int]]
-) -> Compiled:
+) -> CompiledMessage:
     """Return the conversion of messages.
 
     ``required``: the places of fields that must be there. ``oneofs``: those of fields of which one may be.
@@ -232,7 +232,7 @@ def struct(
                 notes.read_alone(owners[count > 1])
         return _struct(kind, len(owners), [one.read(children, owners, notes) for one in members], here)
 
-    return Compiled(schema, convert)
+    return CompiledMessage(schema, convert)
 
 
 def there(convert: Convert) -> Convert:
@@ -251,7 +251,7 @@ def only_field(convert: Convert) -> Convert:
     return lambda column, owners, notes: convert(column.flatten()[0], owners, notes)
 
 
-def repeated(schema: ConnectSchema, element: Convert) -> Compiled:
+def repeated(schema: ConnectSchema, element: Convert) -> CompiledMessage:
     """Return the conversion of repeated fields into arrays."""
     kind = arrow_type(schema)
 
@@ -260,10 +260,10 @@ def repeated(schema: ConnectSchema, element: Convert) -> Compiled:
         values = element(column.flatten(), np.repeat(owners, lengths), notes)
         return pa.LargeListArray.from_arrays(pa.array(offsets_of(lengths)), values, type=kind)
 
-    return Compiled(schema, convert)
+    return CompiledMessage(schema, convert)
 
 
-def mapping(schema: ConnectSchema, key: Convert, value: Convert) -> Compiled:
+def mapping(schema: ConnectSchema, key: Convert, value: Convert) -> CompiledMessage:
     """Return the conversion of maps."""
     kind = arrow_type(schema)
 
@@ -276,7 +276,7 @@ def mapping(schema: ConnectSchema, key: Convert, value: Convert) -> Compiled:
         values = value(entries.field(1), of_entries, notes)
         return pa.MapArray.from_arrays(pa.array(offsets_of(lengths).astype(np.int32)), keys, values, type=kind)
 
-    return Compiled(schema, convert)
+    return CompiledMessage(schema, convert)
 
 
 def _twice(keys: pa.Array, maps: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -32,7 +32,7 @@ Decoder = TypeVar("Decoder")
 Found = TypeVar("Found")
 
 
-class Compiled(Generic[Key, Found]):
+class CompiledSchema(Generic[Key, Found]):
     """What is made of schemas, or why it cannot be: made once, and kept for the MAX_COMPILED that were used last."""
 
     def __init__(self, make: Callable[[Key], Found]) -> None:
@@ -59,7 +59,7 @@ class Compiled(Generic[Key, Found]):
 
 def compiled_by_id(
     source: SchemaSource, kind: SchemaType, compile_: Callable[[RegisteredSchema], Decoder]
-) -> Compiled[int, Decoder]:
+) -> CompiledSchema[int, Decoder]:
     """Return what is made of the schemas of a registry, by id.
 
     Of an id, ``UnknownSchema`` is raised too, and what the registry raises.
@@ -78,7 +78,7 @@ def compiled_by_id(
             problem = f"schema {schema_id}: {TOO_DEEP}"
             raise UnusableSchema(problem) from None
 
-    return Compiled(make)
+    return CompiledSchema(make)
 
 
 def schema_of_type(source: SchemaSource, schema_id: int, kind: SchemaType) -> RegisteredSchema:
@@ -89,9 +89,9 @@ def schema_of_type(source: SchemaSource, schema_id: int, kind: SchemaType) -> Re
     """
     try:
         found = source(schema_id)
-    except registry.UnknownSchema as error:
+    except registry.SchemaMissing as error:
         raise UnknownSchema(str(error)) from None
-    except registry.UnusableSchema as error:
+    except registry.SchemaRefused as error:
         raise UnusableSchema(str(error)) from None
     if found.schema.type not in (None, kind):
         problem = (

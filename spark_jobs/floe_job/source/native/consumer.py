@@ -11,7 +11,7 @@ import numpy as np
 
 from floe.kafka.reader_limits import ReaderLimits
 from floe_job.source import reports
-from floe_job.source.batch import Batch
+from floe_job.source.batch import FetchedBatch
 from floe_job.source.native import librdkafka
 from floe_job.source.native.confluent_internals import plugin_paths
 from floe_job.source.native.kafka_batch import KafkaBatch
@@ -32,7 +32,7 @@ class LayoutUnknown(RuntimeError):
     """A message in memory does not have the known layout."""
 
 
-class Event(NamedTuple):
+class ConsumerEvent(NamedTuple):
     """What librdkafka reports between records: an error, or the end of a partition at ``offset``."""
 
     topic: str
@@ -140,14 +140,14 @@ class Consumer:
         del one
         return KafkaBatch(limits.unsure_bytes)
 
-    def consume(self, seconds: float) -> tuple[Batch, list[Event]]:
+    def consume(self, seconds: float) -> tuple[FetchedBatch, list[ConsumerEvent]]:
         """Return what is available, after at most some seconds: records, and events between them.
 
         Raises KafkaException, LayoutUnknown.
         """
         return self._consume(seconds, len(self._pointers))
 
-    def consume_answer(self, seconds: float) -> tuple[Batch, list[Event]]:
+    def consume_answer(self, seconds: float) -> tuple[FetchedBatch, list[ConsumerEvent]]:
         """Return what is available as soon as there is something, or after some seconds. An answer arrives as a whole.
 
         Raises KafkaException.
@@ -159,21 +159,21 @@ class Consumer:
             parts.append(part)
             events += more
             is_more = len(part) + len(more) == len(self._pointers)
-        return Batch.joined(parts), events
+        return FetchedBatch.joined(parts), events
 
-    def _consume(self, seconds: float, most: int) -> tuple[Batch, list[Event]]:
+    def _consume(self, seconds: float, most: int) -> tuple[FetchedBatch, list[ConsumerEvent]]:
         handle = self._handle
         count = librdkafka.consume_batch_queue(self._queue, int(seconds * 1000), self._pointers.ctypes.data, most)
         if count < 0:
             raise _exception(librdkafka.last_error())
-        batch, events = Batch.of(MessageBlock(handle, self._pointers[:count].copy()))
+        batch, events = FetchedBatch.of(MessageBlock(handle, self._pointers[:count].copy()))
         if self._unchecked is not None and len(batch):
             self._check_layout(int(batch.pointers[0]), *self._unchecked)
         return batch, [_event(pointer) for pointer in events.tolist()]
 
     def _check_layout(self, pointer: int, partition: int, offset: int) -> None:
         """Compare the first record with what was requested; only its numbers are read."""
-        first = librdkafka.Message.from_address(pointer)
+        first = librdkafka.NativeMessage.from_address(pointer)
         if first.partition != partition or first.offset < offset:
             msg = (
                 f"a message says partition {first.partition}, offset {first.offset}, where partition {partition} was asked "
@@ -218,8 +218,8 @@ def _exception(code: int) -> ck.KafkaException:
     return ck.KafkaException(ck.KafkaError(code, librdkafka.err2str(code).decode()))
 
 
-def _event(pointer: int) -> Event:
-    message = librdkafka.Message.from_address(pointer)
+def _event(pointer: int) -> ConsumerEvent:
+    message = librdkafka.NativeMessage.from_address(pointer)
     topic = librdkafka.topic_name(message.rkt).decode() if message.rkt else ""
     text = (librdkafka.message_errstr(pointer) or b"").decode(errors="replace")
-    return Event(topic, message.partition, message.offset, ck.KafkaError(message.err, text))
+    return ConsumerEvent(topic, message.partition, message.offset, ck.KafkaError(message.err, text))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from floe_job.source.batch import Batch
+from floe_job.source.batch import FetchedBatch
 from floe_job.source.messages import headers_sizes
 from floe_job.source.native.memory import PAGE, Words, columns
 from floe_job.source.native.outline import WIDEST_FRAME, Outline, Stretch
@@ -57,7 +57,7 @@ class KafkaBatch:
         self._last: Stretch | None = None
         self._tail: list[RecordShape] = []
 
-    def measure(self, records: Batch, ignored: int = 0) -> Measured:
+    def measure(self, records: FetchedBatch, ignored: int = 0) -> Measured:
         """Return the size of records, and their batches; none where all have less than ``ignored`` bytes together."""
         outline = Outline(records, self._last)
         if outline.is_exact and outline.nbytes + (self._last.nbytes if self._last else 0) < ignored:
@@ -66,7 +66,7 @@ class KafkaBatch:
         found = self._measured(records)
         return found._replace(is_compressed=outline.is_compressed()) if outline.is_exact else found
 
-    def _measured(self, records: Batch) -> Measured:
+    def _measured(self, records: FetchedBatch) -> Measured:
         places = _Places(records)
         bare = np.ones(len(records), np.bool_)
         bare[places.rows] = False
@@ -87,7 +87,7 @@ class KafkaBatch:
 class _Places:
     """Where records with a key or a value are located: their places in the batch, their offsets, where they begin and end."""
 
-    def __init__(self, records: Batch) -> None:
+    def __init__(self, records: FetchedBatch) -> None:
         self._records = records
         # what is empty has no address in the batch
         (keys,) = columns(records.pointers, "key")
@@ -152,7 +152,7 @@ def _is_frame(begin: int, nbytes: int, records: list[RecordShape]) -> bool:
     return is_continued(NO_HEADERS + string_at(begin, nbytes), [first._replace(value=0), *others])
 
 
-def _shapes(records: Batch, first: int, last: int | None = None) -> list[RecordShape]:
+def _shapes(records: FetchedBatch, first: int, last: int | None = None) -> list[RecordShape]:
     """Return the shapes of some records, both ends included."""
     rows = slice(first, None if last is None else last + 1)
     columns = records.offsets[rows].tolist(), records.key_sizes[rows].tolist(), records.sizes[rows].tolist()

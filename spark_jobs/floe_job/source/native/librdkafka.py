@@ -3,6 +3,8 @@
 Names, types and the layout of a message are those of ``rdkafka.h``, which librdkafka keeps over its versions.
 """
 
+from __future__ import annotations
+
 import ctypes
 from collections import deque
 from ctypes import CFUNCTYPE, Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_void_p, memmove
@@ -27,7 +29,7 @@ TIMESTAMP_NOT_AVAILABLE = 0
 """``RD_KAFKA_TIMESTAMP_NOT_AVAILABLE``."""
 
 
-class Message(Structure):
+class NativeMessage(Structure):
     """``rd_kafka_message_t``: a record, or an event where ``err`` is not 0."""
 
     _fields_ = (
@@ -51,7 +53,7 @@ class ConsumedMessage(Structure):
     """
 
     _fields_ = (
-        ("message", Message),
+        ("message", NativeMessage),
         ("_link", c_void_p * 2),
         ("_flags", c_int),
         ("_time_kind", c_int),

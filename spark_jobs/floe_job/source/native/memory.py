@@ -59,7 +59,7 @@ BlockRefs = tuple[MessageBlock, ...]
 """The blocks that must be kept while the memory of their messages is read."""
 
 
-def columns(pointers: Words, *names: str, layout: type[Structure] = librdkafka.Message) -> list[Words]:
+def columns(pointers: Words, *names: str, layout: type[Structure] = librdkafka.NativeMessage) -> list[Words]:
     """Read fields of many messages, each of a word's size or half of one."""
     if not len(pointers):
         return [pointers for _ in names]

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from floe_job.source.batch import Batch
+from floe_job.source.batch import FetchedBatch
 from floe_job.source.native import librdkafka
 from floe_job.source.native.memory import PAGE, columns
 
@@ -49,7 +49,7 @@ class Outline:
     be told apart.
     """
 
-    def __init__(self, records: Batch, before: Stretch | None) -> None:
+    def __init__(self, records: FetchedBatch, before: Stretch | None) -> None:
         """``before``: the ``last`` of the records before these."""
         (headers,) = columns(records.pointers, "headers_size", layout=librdkafka.ConsumedMessage)
         self._offsets = records.offsets

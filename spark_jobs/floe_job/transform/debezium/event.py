@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from floe.config.transforms.debezium import Deletes, NewRecordState, Reference
+from floe.config.transforms.debezium import Deletes, EventReference, NewRecordState
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
 from floe_job.exceptions import TransformRefused
 from floe_job.transform.struct_fields import defaults_of, filled, in_java, required_struct, shown, struct_like
@@ -34,7 +34,7 @@ class TypedEvents:
         self.fields = dict(schema.fields)
         self.headers = locate(options.headers, schema)
         self._options = options
-        self._rows: dict[str, Rows | TransformRefused] = {}
+        self._rows: dict[str, StateRows | TransformRefused] = {}
         self._required(AFTER)
 
     def outcome(self, event: dict[str, Any]) -> Outcome | None:
@@ -50,12 +50,12 @@ class TypedEvents:
             return Outcome(None, None, self._topic(before, BEFORE), headers, is_change=True)
         return self._row(event, before, BEFORE, headers)
 
-    def rows(self, state: str) -> Rows:
+    def rows(self, state: str) -> StateRows:
         """Return what becomes of the rows of a state. Raises TransformRefused where there are none."""
         if state not in self._rows:
             try:
                 flag = "true" if state == BEFORE else "false"
-                self._rows[state] = Rows.of(self._options, self.schema, state, flag)
+                self._rows[state] = StateRows.of(self._options, self.schema, state, flag)
             except TransformRefused as error:
                 self._rows[state] = error
         found = self._rows[state]
@@ -133,13 +133,13 @@ class EventPart:
         return pc.if_else(parent.is_valid(), column, pa.scalar(None, column.type)) if parent.null_count else column
 
 
-def locate(references: Iterable[Reference], schema: ConnectSchema) -> tuple[EventPart, ...]:
+def locate(references: Iterable[EventReference], schema: ConnectSchema) -> tuple[EventPart, ...]:
     """Find what there is of the parts in the events of a schema. Raises TransformRefused for a struct that there is not."""
     found = (_locate(reference, schema) for reference in references)
     return tuple(one for one in found if one is not None)
 
 
-def _locate(reference: Reference, schema: ConnectSchema) -> EventPart | None:
+def _locate(reference: EventReference, schema: ConnectSchema) -> EventPart | None:
     top = dict(schema.fields)
     fields = top
     if reference.struct is not None:
@@ -156,7 +156,7 @@ def _locate(reference: Reference, schema: ConnectSchema) -> EventPart | None:
     return EventPart(reference.name, reference.field, reference.struct, is_at_top, made)
 
 
-def value_in(reference: Reference, event: Mapping[str, Any]) -> Any:
+def value_in(reference: EventReference, event: Mapping[str, Any]) -> Any:
     """Return the value of a part in an event without a schema; ABSENT where there is none."""
     if reference.struct is None:
         return event.get(reference.field, ABSENT)
@@ -215,7 +215,7 @@ BLANKS: Final = "".join(map(chr, range(33)))
 
 
 @dataclass(frozen=True)
-class Rows:
+class StateRows:
     """What becomes of the rows of one state, before or after the change.
 
     ``schema``: of the rows made. ``names``: of the fields that they have. ``flag``: the value of ``__deleted``, None for no
@@ -231,7 +231,7 @@ class Rows:
     defaults: dict[str, Any]
 
     @classmethod
-    def of(cls, options: NewRecordState, event: ConnectSchema, state: str, flag: str) -> Rows:
+    def of(cls, options: NewRecordState, event: ConnectSchema, state: str, flag: str) -> StateRows:
         """Compile those of a field of the event. Raises TransformRefused where no such row can be made."""
         inner = dict(event.fields)[state]
         required_struct(inner, f"rows from {state!r} of an event")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from floe.config.transforms.debezium import Deletes, NewDocumentState, Reference
+from floe.config.transforms.debezium import Deletes, EventReference, NewDocumentState
 from floe.config.transforms.kafka_fields import Flatten
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind, struct
 from floe_job.exceptions import TransformRefused
@@ -22,7 +22,7 @@ from floe_job.transform.debezium.event import (
 )
 from floe_job.transform.documents import change
 from floe_job.transform.documents.extended_json import Bson, Document
-from floe_job.transform.documents.extended_json import Kind as BsonKind
+from floe_job.transform.documents.extended_json import DocumentKind as BsonKind
 from floe_job.transform.documents.schema import DocumentSchemas, struct_of
 from floe_job.transform.kafka.flatten import FlattenChange
 from floe_job.transform.struct_fields import required_struct, shown
@@ -141,7 +141,7 @@ _PLAIN: Final[dict[type, Kind]] = {str: Kind.STRING, bool: Kind.BOOLEAN, int: Ki
 
 
 def added_headers(
-    references: Iterable[Reference], event: Any, schema: ConnectSchema | None
+    references: Iterable[EventReference], event: Any, schema: ConnectSchema | None
 ) -> list[tuple[str, bytes | None]]:
     """Return the headers that name parts of an event; those that it has. Raises TransformRefused."""
     if schema is None:
@@ -152,7 +152,7 @@ def added_headers(
 
 
 def added_fields(
-    references: tuple[Reference, ...], event: Any, schema: ConnectSchema | None
+    references: tuple[EventReference, ...], event: Any, schema: ConnectSchema | None
 ) -> Iterator[tuple[str, ConnectSchema, Any]]:
     """Yield name, schema and value of each part of an event. Raises TransformRefused where there is no such part."""
     if schema is None:

@@ -24,7 +24,7 @@ from floe_job.transform.debezium.event import (
     BEFORE,
     OP,
     Outcome,
-    Rows,
+    StateRows,
     TypedEvents,
     header_bytes,
     is_event,
@@ -210,7 +210,9 @@ def _written(
     return True
 
 
-def _rows_of(rows: Rows, events: pa.StructArray, state: pa.StructArray, chosen: pa.Array | None) -> pa.Array | None:
+def _rows_of(
+    rows: StateRows, events: pa.StructArray, state: pa.StructArray, chosen: pa.Array | None
+) -> pa.Array | None:
     def some(column: pa.Array) -> pa.Array:
         return column if chosen is None else column.filter(chosen)
 

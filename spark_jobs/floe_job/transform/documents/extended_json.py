@@ -25,7 +25,7 @@ from floe_job.types.numbers import decimal_of_text
 # The values of BSON, the format of MongoDB's documents.
 
 
-class Kind(Enum):
+class DocumentKind(Enum):
     """The types of BSON. Beside each is what its values are in Python."""
 
     NULL = "null"
@@ -50,7 +50,7 @@ class Kind(Enum):
 class Bson(NamedTuple):
     """A value with its type."""
 
-    kind: Kind
+    kind: DocumentKind
     value: Any
 
 
@@ -60,7 +60,7 @@ Document = dict[str, Bson]
 
 def is_empty(value: Bson) -> bool:
     """Return whether a value is a document or an array that holds nothing."""
-    return value.kind in (Kind.DOCUMENT, Kind.ARRAY) and not value.value
+    return value.kind in (DocumentKind.DOCUMENT, DocumentKind.ARRAY) and not value.value
 
 
 _INT32, _INT64 = 2**31, 2**63
@@ -84,7 +84,7 @@ def parse_document(text: str) -> Document:
     except (ValueError, RecursionError) as error:
         problem = f"{shown(text)} is no document of MongoDB in Extended JSON: {error}"
         raise TransformRefused(problem) from error
-    if not isinstance(found, Bson) or found.kind is not Kind.DOCUMENT:
+    if not isinstance(found, Bson) or found.kind is not DocumentKind.DOCUMENT:
         problem = f"{shown(text)} is no document of MongoDB"
         raise TransformRefused(problem)
     document: Document = found.value
@@ -97,27 +97,32 @@ def _object(pairs: Pairs) -> Bson:
         found = _SPECIAL[pairs[0][0]](pairs)
         if found is not None:
             return found
-    return Bson(Kind.DOCUMENT, {name: _value(value) for name, value in pairs})
+    return Bson(DocumentKind.DOCUMENT, {name: _value(value) for name, value in pairs})
 
 
 def _value(value: Any) -> Bson:
     if isinstance(value, Bson):
         return value
     if isinstance(value, list):
-        return Bson(Kind.ARRAY, [_value(one) for one in value])
+        return Bson(DocumentKind.ARRAY, [_value(one) for one in value])
     if isinstance(value, int) and not isinstance(value, bool):
         return _integer(value)
     return Bson(_PLAIN[type(value)], value)
 
 
-_PLAIN: Final = {type(None): Kind.NULL, bool: Kind.BOOLEAN, str: Kind.STRING, float: Kind.DOUBLE}
+_PLAIN: Final = {
+    type(None): DocumentKind.NULL,
+    bool: DocumentKind.BOOLEAN,
+    str: DocumentKind.STRING,
+    float: DocumentKind.DOUBLE,
+}
 
 
 def _integer(value: int) -> Bson:
     if not -_INT64 <= value < _INT64:
         problem = "an integer has more than 64 bits"
         raise ValueError(problem)
-    return Bson(Kind.INT32 if -_INT32 <= value < _INT32 else Kind.INT64, value)
+    return Bson(DocumentKind.INT32 if -_INT32 <= value < _INT32 else DocumentKind.INT64, value)
 
 
 def _int(token: str) -> int:
@@ -137,7 +142,7 @@ def _float(token: str) -> float:
 
 def _constant(token: str) -> Bson:
     """Read a word that is no JSON: Java's driver writes doubles so that are no numbers (``JsonMode.STRICT``)."""
-    return Bson(Kind.DOUBLE, float(_WORDS[token]))
+    return Bson(DocumentKind.DOUBLE, float(_WORDS[token]))
 
 
 _DECODER: Final = json.JSONDecoder(
@@ -165,13 +170,17 @@ def _text(pairs: Pairs) -> str:
 
 def _texts(value: Any, *names: str) -> list[str] | None:
     """Return the texts of an object with just these names, in their order; None for another."""
-    fields = value.value if isinstance(value, Bson) and value.kind is Kind.DOCUMENT else None
-    if fields is None or set(fields) != set(names) or any(one.kind is not Kind.STRING for one in fields.values()):
+    fields = value.value if isinstance(value, Bson) and value.kind is DocumentKind.DOCUMENT else None
+    if (
+        fields is None
+        or set(fields) != set(names)
+        or any(one.kind is not DocumentKind.STRING for one in fields.values())
+    ):
         return None
     return [fields[name].value for name in names]
 
 
-def _whole_number(bits: int, kind: Kind) -> Callable[[Pairs], Bson]:
+def _whole_number(bits: int, kind: DocumentKind) -> Callable[[Pairs], Bson]:
     def make(pairs: Pairs) -> Bson:
         text = _text(pairs)
         if not _INTEGER.fullmatch(text) or not -(1 << bits) <= int(text) < 1 << bits:
@@ -187,18 +196,18 @@ def _double(pairs: Pairs) -> Bson:
     if text not in _WORDS and decimal_of_text(text) is None:
         problem = f"{shown(text)} is no number"
         raise ValueError(problem)
-    return Bson(Kind.DOUBLE, float(_WORDS[text]) if text in _WORDS else _float(text))
+    return Bson(DocumentKind.DOUBLE, float(_WORDS[text]) if text in _WORDS else _float(text))
 
 
 def _decimal(pairs: Pairs) -> Bson:
     text = _text(pairs)
     if text in _WORDS:
-        return Bson(Kind.DECIMAL, text.lstrip("+"))
+        return Bson(DocumentKind.DECIMAL, text.lstrip("+"))
     number = decimal_of_text(text)
     if number is None or not _is_held(number):
         problem = f"{shown(text)} is no decimal of {_MAX_DIGITS} digits"
         raise ValueError(problem)
-    return Bson(Kind.DECIMAL, str(number))
+    return Bson(DocumentKind.DECIMAL, str(number))
 
 
 def _is_held(number: Decimal) -> bool:
@@ -211,28 +220,28 @@ def _object_id(pairs: Pairs) -> Bson:
     if not _OBJECT_ID.fullmatch(text):
         problem = f"{shown(text)} is no ObjectId of 24 hexadecimal digits"
         raise ValueError(problem)
-    return Bson(Kind.OBJECT_ID, text.lower())
+    return Bson(DocumentKind.OBJECT_ID, text.lower())
 
 
 def _date(pairs: Pairs) -> Bson:
     value = _only(pairs)
     if isinstance(value, str):
-        return Bson(Kind.DATE, millis_of(value))
-    if isinstance(value, Bson) and value.kind is Kind.INT64:
-        return Bson(Kind.DATE, value.value)
+        return Bson(DocumentKind.DATE, millis_of(value))
+    if isinstance(value, Bson) and value.kind is DocumentKind.INT64:
+        return Bson(DocumentKind.DATE, value.value)
     if type(value) is int:
-        return Bson(Kind.DATE, _integer(value).value)
+        return Bson(DocumentKind.DATE, _integer(value).value)
     problem = "$date has to be a text or an integer"
     raise ValueError(problem)
 
 
 def _timestamp(pairs: Pairs) -> Bson:
     value = _only(pairs)
-    fields = value.value if isinstance(value, Bson) and value.kind is Kind.DOCUMENT else {}
-    if set(fields) != {"t", "i"} or any(one.kind is not Kind.INT32 for one in fields.values()):
+    fields = value.value if isinstance(value, Bson) and value.kind is DocumentKind.DOCUMENT else {}
+    if set(fields) != {"t", "i"} or any(one.kind is not DocumentKind.INT32 for one in fields.values()):
         problem = "$timestamp has to have t and i, integers of 32 bits"
         raise ValueError(problem)
-    return Bson(Kind.TIMESTAMP, fields["t"].value)
+    return Bson(DocumentKind.TIMESTAMP, fields["t"].value)
 
 
 def _binary(pairs: Pairs) -> Bson | None:
@@ -242,10 +251,10 @@ def _binary(pairs: Pairs) -> Bson | None:
         if found is None:
             problem = "$binary has to have base64 and subType"
             raise ValueError(problem)
-        return Bson(Kind.BINARY, _bytes(found[0]))
+        return Bson(DocumentKind.BINARY, _bytes(found[0]))
     if len(pairs) != 2 or set(fields) != {"$binary", "$type"} or not isinstance(fields["$binary"], str):
         return None
-    return Bson(Kind.BINARY, _bytes(fields["$binary"])) if isinstance(fields["$type"], str | int) else None
+    return Bson(DocumentKind.BINARY, _bytes(fields["$binary"])) if isinstance(fields["$type"], str | int) else None
 
 
 def _bytes(text: str) -> bytes:
@@ -257,14 +266,14 @@ def _bytes(text: str) -> bytes:
 
 
 def _uuid(pairs: Pairs) -> Bson:
-    return Bson(Kind.BINARY, UUID(_text(pairs)).bytes)
+    return Bson(DocumentKind.BINARY, UUID(_text(pairs)).bytes)
 
 
 def _old_pattern(pairs: Pairs) -> Bson | None:
     fields = dict(pairs)
     if len(pairs) != 2 or set(fields) != {"$regex", "$options"} or not all(isinstance(v, str) for v in fields.values()):
         return None
-    return Bson(Kind.PATTERN, (fields["$regex"], "".join(sorted(fields["$options"]))))
+    return Bson(DocumentKind.PATTERN, (fields["$regex"], "".join(sorted(fields["$options"]))))
 
 
 def _pattern(pairs: Pairs) -> Bson:
@@ -272,16 +281,18 @@ def _pattern(pairs: Pairs) -> Bson:
     if found is None:
         problem = "$regularExpression has to have pattern and options"
         raise ValueError(problem)
-    return Bson(Kind.PATTERN, (found[0], "".join(sorted(found[1]))))
+    return Bson(DocumentKind.PATTERN, (found[0], "".join(sorted(found[1]))))
 
 
 def _code(pairs: Pairs) -> Bson:
     code = pairs[0][1]
     scope = pairs[1][1] if len(pairs) == 2 and pairs[1][0] == "$scope" else None
-    if not isinstance(code, str) or (len(pairs) > 1 and not (isinstance(scope, Bson) and scope.kind is Kind.DOCUMENT)):
+    if not isinstance(code, str) or (
+        len(pairs) > 1 and not (isinstance(scope, Bson) and scope.kind is DocumentKind.DOCUMENT)
+    ):
         problem = "$code has to be a text, and $scope beside it a document"
         raise ValueError(problem)
-    return Bson(Kind.CODE, code) if scope is None else Bson(Kind.SCOPED_CODE, (code, scope.value))
+    return Bson(DocumentKind.CODE, code) if scope is None else Bson(DocumentKind.SCOPED_CODE, (code, scope.value))
 
 
 def _other(is_right: Callable[[Any], bool]) -> Callable[[Pairs], Bson]:
@@ -289,7 +300,7 @@ def _other(is_right: Callable[[Any], bool]) -> Callable[[Pairs], Bson]:
         if not is_right(_only(pairs)):
             problem = f"{pairs[0][0]} has a value that it cannot have"
             raise ValueError(problem)
-        return Bson(Kind.OTHER, None)
+        return Bson(DocumentKind.OTHER, None)
 
     return make
 
@@ -305,8 +316,8 @@ def _is_text(value: Any) -> bool:
 _SPECIAL: Final[dict[str, Callable[[Pairs], Bson | None]]] = {
     "$oid": _object_id,
     "$date": _date,
-    "$numberInt": _whole_number(31, Kind.INT32),
-    "$numberLong": _whole_number(63, Kind.INT64),
+    "$numberInt": _whole_number(31, DocumentKind.INT32),
+    "$numberLong": _whole_number(63, DocumentKind.INT64),
     "$numberDouble": _double,
     "$numberDecimal": _decimal,
     "$timestamp": _timestamp,

@@ -86,7 +86,7 @@ _TEXTS: Final = array(_TEXT, optional=True)
 _MAPS: Final = array(map_of(_TEXT, _TEXT, optional=True), optional=True)
 
 
-class Node(Enum):
+class JsonNode(Enum):
     """The kinds of nodes that Jackson has."""
 
     NULL = "null"
@@ -101,53 +101,53 @@ class Node(Enum):
 
 
 _SCHEMAS: Final = {
-    Node.BOOLEAN: ConnectSchema(Kind.BOOLEAN, optional=True),
-    Node.TEXT: _TEXT,
-    Node.INT: ConnectSchema(Kind.INT32, optional=True),
-    Node.LONG: ConnectSchema(Kind.INT64, optional=True),
-    Node.BIG: ConnectSchema(Kind.BYTES, True, logical.DECIMAL, 1, ((logical.SCALE, "0"),)),
-    Node.DOUBLE: ConnectSchema(Kind.FLOAT64, optional=True),
-    Node.OBJECT: map_of(_STRING, _STRING, optional=True),
+    JsonNode.BOOLEAN: ConnectSchema(Kind.BOOLEAN, optional=True),
+    JsonNode.TEXT: _TEXT,
+    JsonNode.INT: ConnectSchema(Kind.INT32, optional=True),
+    JsonNode.LONG: ConnectSchema(Kind.INT64, optional=True),
+    JsonNode.BIG: ConnectSchema(Kind.BYTES, True, logical.DECIMAL, 1, ((logical.SCALE, "0"),)),
+    JsonNode.DOUBLE: ConnectSchema(Kind.FLOAT64, optional=True),
+    JsonNode.OBJECT: map_of(_STRING, _STRING, optional=True),
 }
-_NODES: Final[dict[type, Node]] = {
-    type(None): Node.NULL,
-    bool: Node.BOOLEAN,
-    str: Node.TEXT,
-    list: Node.ARRAY,
-    dict: Node.OBJECT,
+_NODES: Final[dict[type, JsonNode]] = {
+    type(None): JsonNode.NULL,
+    bool: JsonNode.BOOLEAN,
+    str: JsonNode.TEXT,
+    list: JsonNode.ARRAY,
+    dict: JsonNode.OBJECT,
 }
 
 
-def node_of(value: Any) -> Node:
+def node_of(value: Any) -> JsonNode:
     """Return what Jackson reads a value as."""
     found = _NODES.get(type(value))
     if found is not None:
         return found
     if isinstance(value, float):
-        return Node.DOUBLE
+        return JsonNode.DOUBLE
     if isinstance(value, int) and -(2**31) <= value < 2**31:
-        return Node.INT
-    return Node.LONG if isinstance(value, int) and -(2**63) <= value < 2**63 else Node.BIG
+        return JsonNode.INT
+    return JsonNode.LONG if isinstance(value, int) and -(2**63) <= value < 2**63 else JsonNode.BIG
 
 
 def schema_of(value: Any) -> ConnectSchema | None:
     """Return the schema of a field's value; None for one that gets no field: null, and what is empty."""
     node = node_of(value)
-    if node is Node.ARRAY:
+    if node is JsonNode.ARRAY:
         return _array_schema(value)
-    return None if node is Node.NULL or value == {} else _SCHEMAS[node]
+    return None if node is JsonNode.NULL or value == {} else _SCHEMAS[node]
 
 
 def _array_schema(values: list[Any]) -> ConnectSchema | None:
     if not values:
         return None
     nodes = {node_of(value) for value in values}
-    if len(nodes) > 1 or nodes == {Node.NULL}:
+    if len(nodes) > 1 or nodes == {JsonNode.NULL}:
         return _TEXTS
     node = nodes.pop()
-    if node is Node.OBJECT:
+    if node is JsonNode.OBJECT:
         return _MAPS
-    if node is not Node.ARRAY:
+    if node is not JsonNode.ARRAY:
         return array(_SCHEMAS[node], optional=True)
     inner = {schema_of(value) for value in values}
     if len(inner) > 1:

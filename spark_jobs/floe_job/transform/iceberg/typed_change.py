@@ -47,13 +47,13 @@ class TypedChange:
             if name not in source or source[name].kind is not Kind.STRING:
                 problem = f"{SOURCE!r} of the event has no text {name!r}"
                 raise TransformRefused(problem)
-        self._written: dict[tuple[str, int], tuple[ConnectSchema | None, Written]] = {}
+        self._written: dict[tuple[str, int], tuple[ConnectSchema | None, WrittenState]] = {}
 
-    def written(self, state: str, key: ConnectSchema | None) -> Written:
+    def written(self, state: str, key: ConnectSchema | None) -> WrittenState:
         """Return what is written of a state, for keys of a schema. Raises TransformRefused where nothing can be."""
         known = self._written.get((state, id(key)))
         if known is None:
-            known = self._written[state, id(key)] = (key, Written.of(self._field(state), key))
+            known = self._written[state, id(key)] = (key, WrittenState.of(self._field(state), key))
         return known[1]
 
     def value(
@@ -96,14 +96,14 @@ class TypedChange:
         return self.fields[name]
 
 
-class Written(NamedTuple):
+class WrittenState(NamedTuple):
     """What is written of the rows of a state: their schema, and the names of their fields."""
 
     schema: ConnectSchema
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, state: ConnectSchema, key: ConnectSchema | None) -> Written:
+    def of(cls, state: ConnectSchema, key: ConnectSchema | None) -> WrittenState:
         """Compile it. Raises TransformRefused."""
         required_struct(state, "a row")
         names = tuple(name for name, _ in state.fields)
@@ -208,7 +208,7 @@ def _columns(
     change: TypedChange,
     events: _Chosen,
     operation: str,
-    written: Written,
+    written: WrittenState,
     key: pa.Array | None,
     offsets: Places,
 ) -> pa.Array | None:

@@ -24,7 +24,7 @@ from floe_job.schema.proposal import ListOf, Proposal, StructOf
 from floe_job.source.record_batch import UNREADABLE
 from floe_job.transform.base import Refusal
 from floe_job.transform.batch import ParsedBatch, schemas_of
-from floe_job.transform.kafka_metadata.fill import Column, TemplateField
+from floe_job.transform.kafka_metadata.fill import MetadataColumn, MetadataPlace
 from floe_job.transform.kafka_metadata.sources import Filler, Source, sources
 from floe_job.transform.record_metadata import RecordMetadata
 from floe_job.transform.struct_fields import required_struct, struct_like
@@ -103,7 +103,7 @@ class MetadataColumns:
         table = pa.Table.from_arrays(arrays, schema=self._arrow_schema)
         return table, [(index, Unconvertible.__name__, refused[index]) for index in sorted(refused)]
 
-    def _columns(self, metadata: RecordMetadata) -> dict[str, Column]:
+    def _columns(self, metadata: RecordMetadata) -> dict[str, MetadataColumn]:
         return {name: fill(metadata) for name, fill in self._fillers.items()}
 
     def _compile(self) -> dict[str, Filler]:
@@ -111,7 +111,7 @@ class MetadataColumns:
         if self._schema is None or self._arrow_schema is None:
             return {}
         return {
-            column.name: self._sources[column.name].filler(TemplateField.of(column, arrow))
+            column.name: self._sources[column.name].filler(MetadataPlace.of(column, arrow))
             for column, arrow in zip(self._schema.fields, self._arrow_schema, strict=True)
             if column.name in self._sources
         }

@@ -36,7 +36,7 @@ LONG_DIGITS = 19
 
 
 @dataclass(frozen=True)
-class TemplateField:
+class MetadataPlace:
     """A place in the table: its Iceberg type, its Arrow type, and its path for messages."""
 
     type: IcebergType
@@ -45,7 +45,7 @@ class TemplateField:
     required: bool
 
     @classmethod
-    def of(cls, column: NestedField, arrow: pa.Field, *above: str) -> TemplateField:
+    def of(cls, column: NestedField, arrow: pa.Field, *above: str) -> MetadataPlace:
         """Make the field of a column; ``above`` names what it is inside of."""
         return cls(column.field_type, arrow.type, (*above, column.name), column.required)
 
@@ -59,22 +59,22 @@ class TemplateField:
     def null_reason(self) -> str:
         return self.reason(Unconvertible("null in a required column"))
 
-    def finish(self, array: pa.Array) -> Column:
+    def finish(self, array: pa.Array) -> MetadataColumn:
         """Make the column of an array, whose nulls refuse their rows if the field is required."""
         if not self.required or not array.null_count:
-            return Column(array)
-        return Column(None, dict.fromkeys(pc.indices_nonzero(pc.is_null(array)).to_pylist(), self.null_reason))
+            return MetadataColumn(array)
+        return MetadataColumn(None, dict.fromkeys(pc.indices_nonzero(pc.is_null(array)).to_pylist(), self.null_reason))
 
 
 @dataclass(frozen=True)
-class Column:
+class MetadataColumn:
     """An array, or none; and the refused rows with the reasons."""
 
     array: pa.Array | None
     refused: Mapping[int, str] = field(default_factory=dict)
 
 
-def convert_each(slot: TemplateField, convert: Converter, values: Iterable[Any]) -> Column:
+def convert_each(slot: MetadataPlace, convert: Converter, values: Iterable[Any]) -> MetadataColumn:
     """Convert value by value; null stays null, where that is allowed."""
     refused: dict[int, str] = {}
     converted: list[Any] = []
@@ -89,34 +89,34 @@ def convert_each(slot: TemplateField, convert: Converter, values: Iterable[Any])
         except Unconvertible as error:
             refused[index] = slot.reason(error)
     if refused:
-        return Column(None, refused)
-    return Column(reshape(pa.array(converted, storage_type(slot.arrow)), slot.arrow))
+        return MetadataColumn(None, refused)
+    return MetadataColumn(reshape(pa.array(converted, storage_type(slot.arrow)), slot.arrow))
 
 
-def nulls(slot: TemplateField) -> Callable[[int], Column]:
+def nulls(slot: MetadataPlace) -> Callable[[int], MetadataColumn]:
     """Compile the filler of a column without a source. It takes the number of rows."""
     return lambda count: slot.finish(pa.nulls(count, slot.arrow))
 
 
-def constants(slot: TemplateField) -> Callable[[Any, int], Column]:
+def constants(slot: MetadataPlace) -> Callable[[Any, int], MetadataColumn]:
     """Compile the filler of a column with one value, converted once and repeated. It takes value and number of rows."""
     convert = converter(slot.type)
 
-    def fill(value: Any, count: int) -> Column:
-        one = convert_each(slot, convert, [value]) if count else Column(pa.nulls(0, slot.arrow))
+    def fill(value: Any, count: int) -> MetadataColumn:
+        one = convert_each(slot, convert, [value]) if count else MetadataColumn(pa.nulls(0, slot.arrow))
         if one.array is None:
-            return Column(None, dict.fromkeys(range(count), one.refused[0]))
-        return Column(one.array.take(pa.repeat(pa.scalar(0, pa.int64()), count)))
+            return MetadataColumn(None, dict.fromkeys(range(count), one.refused[0]))
+        return MetadataColumn(one.array.take(pa.repeat(pa.scalar(0, pa.int64()), count)))
 
     return fill
 
 
-def longs(slot: TemplateField) -> Callable[[pa.Array], Column]:
+def longs(slot: MetadataPlace) -> Callable[[pa.Array], MetadataColumn]:
     """Compile the filler of a column from an int64 array."""
     convert = converter(slot.type)
     cast = next((cast for kind, cast in _CASTS if isinstance(slot.type, kind)), None)
 
-    def fill(values: pa.Array) -> Column:
+    def fill(values: pa.Array) -> MetadataColumn:
         if cast is None or not _extremes_fit(convert, values):
             return convert_each(slot, convert, values.to_pylist())
         return slot.finish(cast(values, slot.arrow))
@@ -167,7 +167,7 @@ _CASTS: tuple[tuple[type[IcebergType], Callable[[pa.Array, pa.DataType], pa.Arra
 # Bytes of record keys and headers, whose format is not declared, into columns.
 
 
-def nbytes(slot: TemplateField) -> Callable[[pa.Array], Column]:
+def nbytes(slot: MetadataPlace) -> Callable[[pa.Array], MetadataColumn]:
     """Compile the filler of a column from a large_binary array.
 
     A binary or fixed column takes the bytes as they are. Any other takes their text, see ``texts``.

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyiceberg.types import ListType, MapType, StringType, StructType
 
 from floe_job.schema.proposal import ListOf, Proposal, StructOf
-from floe_job.transform.kafka_metadata.fill import Column, TemplateField, convert_each, nbytes, nulls, text_of
+from floe_job.transform.kafka_metadata.fill import MetadataColumn, MetadataPlace, convert_each, nbytes, nulls, text_of
 from floe_job.transform.record_metadata import Headers
 from floe_job.types import converter
 
@@ -21,10 +21,10 @@ ELEMENT = "element"
 HEADERS_PROPOSAL: Proposal = ListOf(StructOf(((KEY, "string"), (VALUE, "string"))))
 
 _Lists = Sequence[Headers | None]
-_Filler = Callable[[_Lists], Column]
+_Filler = Callable[[_Lists], MetadataColumn]
 
 
-def headers(slot: TemplateField) -> _Filler:
+def headers(slot: MetadataPlace) -> _Filler:
     """Compile the filler of a column from the headers of every record. No headers are an empty list, not null."""
     if isinstance(slot.type, ListType) and isinstance(slot.type.element_type, StructType):
         return _list(slot, slot.type.element_type)
@@ -39,44 +39,44 @@ def plain(entries: Headers | None) -> list[dict[str, str | None]]:
     return [{KEY: name, VALUE: None if data is None else text_of(data)} for name, data in entries or ()]
 
 
-def _list(slot: TemplateField, element: StructType) -> _Filler:
+def _list(slot: MetadataPlace, element: StructType) -> _Filler:
     fields = list(slot.arrow.value_type)
     fillers = [
-        _part(TemplateField.of(column, arrow, *slot.path, ELEMENT))
+        _part(MetadataPlace.of(column, arrow, *slot.path, ELEMENT))
         for column, arrow in zip(element.fields, fields, strict=True)
     ]
 
-    def fill(lists: _Lists) -> Column:
+    def fill(lists: _Lists) -> MetadataColumn:
         entries = [entry for entries in lists for entry in entries or ()]
         starts = _starts(lists)
         columns = [filler(entries) for filler in fillers]
         if any(column.refused for column in columns):
-            return Column(None, _rows(columns, starts))
+            return MetadataColumn(None, _rows(columns, starts))
         inner = pa.StructArray.from_arrays([column.array for column in columns], fields=fields)
-        return Column(pa.LargeListArray.from_arrays(pa.array(starts, pa.int64()), inner, type=slot.arrow))
+        return MetadataColumn(pa.LargeListArray.from_arrays(pa.array(starts, pa.int64()), inner, type=slot.arrow))
 
     return fill
 
 
-def _map(slot: TemplateField, target: MapType) -> _Filler:
+def _map(slot: MetadataPlace, target: MapType) -> _Filler:
     """Of headers with one name the last one counts, as with Kafka's ``lastHeader``."""
-    key = nbytes(TemplateField(target.key_type, slot.arrow.key_type, (*slot.path, KEY), required=True))
-    value = nbytes(TemplateField(target.value_type, slot.arrow.item_type, (*slot.path, VALUE), target.value_required))
+    key = nbytes(MetadataPlace(target.key_type, slot.arrow.key_type, (*slot.path, KEY), required=True))
+    value = nbytes(MetadataPlace(target.value_type, slot.arrow.item_type, (*slot.path, VALUE), target.value_required))
 
-    def fill(lists: _Lists) -> Column:
+    def fill(lists: _Lists) -> MetadataColumn:
         unique = [list(dict(entries or ()).items()) for entries in lists]
         entries = list(chain.from_iterable(unique))
         starts = _starts(unique)
         columns = [key(_names(entries)), value(_data(entries))]
         if any(column.refused for column in columns):
-            return Column(None, _rows(columns, starts))
+            return MetadataColumn(None, _rows(columns, starts))
         offsets = pa.array(starts, pa.int32())
-        return Column(pa.MapArray.from_arrays(offsets, columns[0].array, columns[1].array, type=slot.arrow))
+        return MetadataColumn(pa.MapArray.from_arrays(offsets, columns[0].array, columns[1].array, type=slot.arrow))
 
     return fill
 
 
-def _part(slot: TemplateField) -> Callable[[list[tuple[str, bytes | None]]], Column]:
+def _part(slot: MetadataPlace) -> Callable[[list[tuple[str, bytes | None]]], MetadataColumn]:
     """Compile the filler of one field of a header."""
     name = slot.path[-1]
     if name not in (KEY, VALUE):
@@ -98,7 +98,7 @@ def _starts(lists: Sequence[Sequence[Any] | None]) -> list[int]:
     return list(accumulate((len(entries or ()) for entries in lists), initial=0))
 
 
-def _rows(columns: Sequence[Column], starts: list[int]) -> Mapping[int, str]:
+def _rows(columns: Sequence[MetadataColumn], starts: list[int]) -> Mapping[int, str]:
     """Assign the refusals of headers to their records, the first of each."""
     rows: dict[int, str] = {}
     for column in columns:

@@ -12,8 +12,8 @@ from pyiceberg.types import StructType
 from floe.config.transforms.iceberg import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, TOPIC, KafkaMetadata
 from floe_job.schema.proposal import Proposal, StructOf
 from floe_job.transform.kafka_metadata.fill import (
-    Column,
-    TemplateField,
+    MetadataColumn,
+    MetadataPlace,
     constants,
     convert_each,
     longs,
@@ -25,7 +25,7 @@ from floe_job.transform.kafka_metadata.headers import HEADERS_PROPOSAL, headers,
 from floe_job.transform.record_metadata import RecordMetadata
 from floe_job.types import converter
 
-Filler = Callable[[RecordMetadata], Column]
+Filler = Callable[[RecordMetadata], MetadataColumn]
 
 
 class Source(Protocol):
@@ -35,7 +35,7 @@ class Source(Protocol):
     def proposal(self) -> Proposal:
         """The type of a column that the table lacks."""
 
-    def filler(self, slot: TemplateField) -> Filler:
+    def filler(self, slot: MetadataPlace) -> Filler:
         """Compile what fills a column. Raises UnsupportedColumn."""
 
     def values(self, metadata: RecordMetadata) -> list[Any]:
@@ -49,7 +49,7 @@ class Constant:
     proposal: Proposal
     of: Callable[[RecordMetadata], str | int]
 
-    def filler(self, slot: TemplateField) -> Filler:
+    def filler(self, slot: MetadataPlace) -> Filler:
         fill = constants(slot)
         return lambda metadata: fill(self.of(metadata), len(metadata))
 
@@ -64,7 +64,7 @@ class Longs:
     of: Callable[[RecordMetadata], Any]
     proposal: Proposal = "long"
 
-    def filler(self, slot: TemplateField) -> Filler:
+    def filler(self, slot: MetadataPlace) -> Filler:
         fill = longs(slot)
         return lambda metadata: fill(self._array(metadata))
 
@@ -79,12 +79,12 @@ class Longs:
 
 
 @dataclass(frozen=True)
-class Key:
+class RecordKey:
     """The record's key."""
 
     proposal: Proposal = "string"
 
-    def filler(self, slot: TemplateField) -> Filler:
+    def filler(self, slot: MetadataPlace) -> Filler:
         fill = nbytes(slot)
         return lambda metadata: fill(pa.array(_given(metadata.keys), pa.large_binary()))
 
@@ -98,7 +98,7 @@ class RecordHeaders:
 
     proposal: Proposal = HEADERS_PROPOSAL
 
-    def filler(self, slot: TemplateField) -> Filler:
+    def filler(self, slot: MetadataPlace) -> Filler:
         fill = headers(slot)
         return lambda metadata: fill(_given(metadata.headers))
 
@@ -116,7 +116,7 @@ class Nested:
     def proposal(self) -> Proposal:
         return StructOf(tuple((name, source.proposal) for name, source in self.parts.items()))
 
-    def filler(self, slot: TemplateField) -> Filler:
+    def filler(self, slot: MetadataPlace) -> Filler:
         if isinstance(slot.type, StructType):
             return self._struct(slot, slot.type)
         convert = converter(slot.type)
@@ -130,24 +130,24 @@ class Nested:
             for row in zip(*columns, strict=True)
         ]
 
-    def _struct(self, slot: TemplateField, target: StructType) -> Filler:
+    def _struct(self, slot: MetadataPlace, target: StructType) -> Filler:
         """Fill field by field; fields that the table has besides are null."""
         fields = list(slot.arrow)
         fillers = [
-            self._field(TemplateField.of(column, arrow, *slot.path))
+            self._field(MetadataPlace.of(column, arrow, *slot.path))
             for column, arrow in zip(target.fields, fields, strict=True)
         ]
 
-        def fill(metadata: RecordMetadata) -> Column:
+        def fill(metadata: RecordMetadata) -> MetadataColumn:
             columns = [filler(metadata) for filler in fillers]
             refused = {i: reason for column in reversed(columns) for i, reason in column.refused.items()}
             if refused:
-                return Column(None, refused)
-            return Column(pa.StructArray.from_arrays([column.array for column in columns], fields=fields))
+                return MetadataColumn(None, refused)
+            return MetadataColumn(pa.StructArray.from_arrays([column.array for column in columns], fields=fields))
 
         return fill
 
-    def _field(self, slot: TemplateField) -> Filler:
+    def _field(self, slot: MetadataPlace) -> Filler:
         source = self.parts.get(slot.path[-1])
         if source is not None:
             return source.filler(slot)
@@ -162,7 +162,7 @@ def sources(transform: KafkaMetadata) -> dict[str, Source]:
         PARTITION: Constant("long", lambda metadata: metadata.partition),
         OFFSET: Longs(lambda metadata: metadata.offsets),
         TIMESTAMP: Longs(lambda metadata: metadata.timestamps),
-        KEY: Key(),
+        KEY: RecordKey(),
         HEADERS: RecordHeaders(),
     }
     if transform.external is not None:

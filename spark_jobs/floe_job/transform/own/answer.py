@@ -30,7 +30,7 @@ class WrongAnswer(ValueError):
 
 
 @dataclass(frozen=True)
-class Answer:
+class OwnAnswer:
     """The batch as columns, and by name those that differ from the given ones. ``refused``: by row the reason.
 
     ``is_same_value``: whether the values are those that were given.
@@ -43,7 +43,7 @@ class Answer:
     changed: Mapping[str, pa.Array]
 
 
-def checked(given: Batch, returned: object) -> Answer:
+def checked(given: Batch, returned: object) -> OwnAnswer:
     """Check what the class returned for a batch. Raises WrongAnswer."""
     if not isinstance(returned, Batch):
         problem = f"returned {_kind(returned)} and no Batch"
@@ -64,7 +64,7 @@ def checked(given: Batch, returned: object) -> Answer:
     names = ("topic", "timestamp", "key", "headers")
     changed = {name: cast[name] for name in names if columns[name] is not getattr(given, name)}
     is_same = columns["value"] is given.value
-    return Answer(_value(given, columns["value"]), is_same, cast["kept"], _refused(returned, len(given)), changed)
+    return OwnAnswer(_value(given, columns["value"]), is_same, cast["kept"], _refused(returned, len(given)), changed)
 
 
 def _column(given: Batch, returned: Batch, name: str) -> pa.Array:

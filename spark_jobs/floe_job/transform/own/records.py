@@ -22,7 +22,7 @@ from floe_job.convert.typed.whole_values import TypedColumns, TypedValues, batch
 from floe_job.exceptions import Malformed, OwnTransformFailed, clip
 from floe_job.source.record_batch import ParsedValues
 from floe_job.transform.batch import Mask, ParsedBatch
-from floe_job.transform.own.answer import Answer, WrongAnswer, checked
+from floe_job.transform.own.answer import OwnAnswer, WrongAnswer, checked
 from floe_job.transform.own.batch import HEADERS, TIMESTAMP, Batch, json_line, schema_of
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
@@ -68,7 +68,7 @@ class PythonRecords:
             self._note_typed(own, answer, found)
         found.parts[first:] = _merged(found.parts[first:])
 
-    def _note_typed(self, part: TypedPart, answer: Answer, found: _Outcome) -> None:
+    def _note_typed(self, part: TypedPart, answer: OwnAnswer, found: _Outcome) -> None:
         if answer.is_same_value:
             found.parts.append(part)
             return
@@ -92,7 +92,7 @@ class PythonRecords:
                         made[place] = self._parsed(text)
         found.plain = rows, made
 
-    def _answers(self, given: Batch, rows: Rows, found: _Outcome) -> Iterator[tuple[Rows, Answer]]:
+    def _answers(self, given: Batch, rows: Rows, found: _Outcome) -> Iterator[tuple[Rows, OwnAnswer]]:
         """Yield what the class returns, and for which of the rows; records for which it raises an error are refused.
 
         Where it raises one, each half of the records is tried alone, down to the records that it raises it for.
@@ -179,7 +179,7 @@ class _Outcome:
         self._refused: dict[int, str] = {}
         self._changed: dict[str, list[tuple[Rows, list[Any]]]] = {}
 
-    def note(self, rows: Rows, answer: Answer) -> None:
+    def note(self, rows: Rows, answer: OwnAnswer) -> None:
         """Note what was returned for some rows, but their values."""
         self.is_done[rows] = True
         self._kept[rows] = answer.kept.to_numpy(zero_copy_only=False)

@@ -18,7 +18,7 @@ from floe_job.types.java_dates.gregorian import (
     month_length,
     on_or_before,
 )
-from floe_job.types.java_dates.pattern import Field, Piece, read_name, read_number, wrap_int, wrap_long
+from floe_job.types.java_dates.pattern import DateField, Piece, read_name, read_number, wrap_int, wrap_long
 from floe_job.types.java_dates.plain import MILLI_DIGITS
 
 # Calendar fields into an instant, as the lenient ``GregorianCalendar`` does: the last of the fields that disagree
@@ -270,7 +270,7 @@ class Parser:
             raise ValueError(problem)
         return millis
 
-    def _read(self, field: Field, text: str, start: int, fields: FieldSet) -> int | None:
+    def _read(self, field: DateField, text: str, start: int, fields: FieldSet) -> int | None:
         """Read a field at ``start``; return where it ends, None if it is not there."""
         place = start
         while text[place : place + 1] in _BLANKS:
@@ -290,7 +290,7 @@ class Parser:
             return read_iso_zone(text, place, field.count, fields)
         return self._read_number(field, text, start, place, fields)
 
-    def _read_number(self, field: Field, text: str, start: int, place: int, fields: FieldSet) -> int | None:
+    def _read_number(self, field: DateField, text: str, start: int, place: int, fields: FieldSet) -> int | None:
         last = start + field.count if field.is_counted else len(text)
         if last > len(text):
             return None
@@ -321,7 +321,7 @@ _RANGES: Final = {
 }  # fmt: skip
 
 
-def _check_field(field: Field, text: str, *, is_joined: bool) -> None:
+def _check_field(field: DateField, text: str, *, is_joined: bool) -> None:
     """Raise ValueError for a number that Java carries over to the next larger field, or takes for another.
 
     ``is_joined``: the number before it is counted, so that nothing but its digits says where this one ends.

@@ -18,7 +18,7 @@ _MONTHS: Final = "ML"
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class DateField:
     """A letter of a pattern and how often it is there.
 
     ``is_counted``: a number field follows at once, so that this one is read from ``count`` characters.
@@ -39,7 +39,7 @@ class Field:
         return self.letter in _ALWAYS_COUNTED or self.is_month_number
 
 
-Piece = Field | str
+Piece = DateField | str
 
 
 def compile_pattern(pattern: str) -> tuple[Piece, ...]:
@@ -51,8 +51,8 @@ def compile_pattern(pattern: str) -> tuple[Piece, ...]:
         raise ValueError(problem)
     pieces = _pieces(pattern)
     for place, (piece, following) in enumerate(pairwise(pieces)):
-        if isinstance(piece, Field) and isinstance(following, Field) and following.is_number:
-            pieces[place] = Field(piece.letter, piece.count, is_counted=True)
+        if isinstance(piece, DateField) and isinstance(following, DateField) and following.is_number:
+            pieces[place] = DateField(piece.letter, piece.count, is_counted=True)
     return tuple(pieces)
 
 
@@ -79,14 +79,14 @@ def _pieces(pattern: str) -> list[Piece]:
     return pieces
 
 
-def _field(pattern: str, letter: str, count: int) -> Field:
+def _field(pattern: str, letter: str, count: int) -> DateField:
     if letter not in LETTERS:
         problem = f"the date pattern {pattern[:40]!r} has {letter!r}: put text in quotes, as in 'T'"
         raise ValueError(problem)
     if letter == "X" and count > 3:
         problem = f"the date pattern {pattern[:40]!r} has {count} letters X: write X, XX or XXX"
         raise ValueError(problem)
-    return Field(letter, count)
+    return DateField(letter, count)
 
 
 def _quoted(pattern: str, start: int) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Final
 
 from floe_job.types.java_dates.gregorian import EPOCH, MILLIS_PER_DAY
-from floe_job.types.java_dates.pattern import Field, Piece
+from floe_job.types.java_dates.pattern import DateField, Piece
 
 FIRST: Final = (date(1583, 1, 1).toordinal() - EPOCH) * MILLIS_PER_DAY
 LAST: Final = (date.max.toordinal() + 1 - EPOCH) * MILLIS_PER_DAY - 1
@@ -122,7 +122,7 @@ def _expression(pieces: Sequence[Piece], *, exactly: bool) -> tuple[re.Pattern[s
             return None
         else:
             before = pieces[number - 1] if number else ""
-            is_joined = isinstance(before, Field) and before.is_counted
+            is_joined = isinstance(before, DateField) and before.is_counted
             is_counted = piece.is_counted or (exactly and is_joined)
             digits = piece.count if is_counted else f"1,{_MAX_COUNT}"
             parts.append(rf"(\d{{{digits}}})" + (r"(?![0-9E\u0080-\U0010ffff])" if not piece.is_counted else ""))
@@ -130,7 +130,7 @@ def _expression(pieces: Sequence[Piece], *, exactly: bool) -> tuple[re.Pattern[s
     return (re.compile("".join(parts), re.ASCII), places) if places else None
 
 
-def _is_plain(field: Field) -> bool:
+def _is_plain(field: DateField) -> bool:
     is_short_year = field.letter == "y" and field.count == 2
     return field.letter in _PLACES and field.count <= (2 if field.letter in "ML" else _MAX_COUNT) and not is_short_year
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from floe_job.types.java_dates.gregorian import EPOCH, MILLIS_PER_DAY, CalendarDay, calendar_day
 from floe_job.types.java_dates.parser import Parser
-from floe_job.types.java_dates.pattern import DAYS, ERAS, HALVES, MONTHS, Field, Piece, compile_pattern
+from floe_job.types.java_dates.pattern import DAYS, ERAS, HALVES, MONTHS, DateField, Piece, compile_pattern
 from floe_job.types.java_dates.plain import FIRST, LAST, plain_format, plain_parse
 
 _YEARS_BACK = 80
@@ -136,7 +136,7 @@ _NUMBERS: Final[dict[str, Callable[[CalendarDay, int], int]]] = {
 }
 
 
-def _writer(field: Field) -> _Writer:
+def _writer(field: DateField) -> _Writer:
     letter, count = field.letter, field.count
     is_long = count >= 4
     if letter in "ML" and count > 2:

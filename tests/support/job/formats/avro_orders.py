@@ -7,8 +7,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from floe.schema_registry.exceptions import UnknownSchema
-from floe.schema_registry.schema import Reference, RegisteredSchema, SchemaText
+from floe.schema_registry.exceptions import SchemaMissing
+from floe.schema_registry.schema import RegisteredSchema, SchemaReference, SchemaText
 from floe_job.convert.avro.decoder import AvroDecoder
 from floe_job.convert.avro.schema import AvroOptions
 from floe_job.convert.typed.frames import Framing
@@ -63,7 +63,7 @@ def read(number: int) -> dict[str, Any]:
 
 def registered(text: str, *references: tuple[str, str]) -> RegisteredSchema:
     """Return an Avro schema with others that it refers to, each a name and a text."""
-    others = ((Reference(name, name, "1"), SchemaText("AVRO", one)) for name, one in references)
+    others = ((SchemaReference(name, name, "1"), SchemaText("AVRO", one)) for name, one in references)
     return RegisteredSchema(SchemaText("AVRO", text), tuple(others))
 
 
@@ -73,7 +73,7 @@ def source(**texts: Any) -> Callable[[int], RegisteredSchema]:
     def schema_of(schema_id: int) -> RegisteredSchema:
         if f"s{schema_id}" not in texts:
             problem = f"the registry has no schema {schema_id}"
-            raise UnknownSchema(problem, schema_id)
+            raise SchemaMissing(problem, schema_id)
         return registered(json.dumps(texts[f"s{schema_id}"]))
 
     return schema_of

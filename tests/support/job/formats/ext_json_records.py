@@ -8,7 +8,7 @@ from typing import Any
 from floe.config.converters.base import API, ConverterSpec
 from floe.config.converters.kinds import EXT_JSON
 from floe.config.properties import Properties
-from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.exceptions import SchemaMissing
 from floe.schema_registry.schema import RegisteredSchema, SchemaText
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.ext_json import ExtJsonDecoder
@@ -41,7 +41,7 @@ def decoder(schemas: dict[int, Any] | None = None, *, fill_defaults: bool = True
     def schema_of(schema_id: int) -> RegisteredSchema:
         if schema_id not in known:
             problem = f"the registry has no schema {schema_id}"
-            raise UnknownSchema(problem, schema_id)
+            raise SchemaMissing(problem, schema_id)
         return registered(known[schema_id])
 
     return ExtJsonDecoder(schema_of, fill_defaults=fill_defaults)
@@ -71,7 +71,7 @@ def encode(record: dict[str, str]) -> bytes:
 def _schema_of(schema_id: int) -> RegisteredSchema:
     if not 0 <= schema_id < len(_FIELDS):
         problem = f"the registry has no schema {schema_id}"
-        raise UnknownSchema(problem, schema_id)
+        raise SchemaMissing(problem, schema_id)
     return registered(struct(**dict.fromkeys(_FIELDS[schema_id], "string")))
 
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from floe.schema_registry.exceptions import UnknownSchema
-from floe.schema_registry.schema import Reference, RegisteredSchema, SchemaText
+from floe.schema_registry.exceptions import SchemaMissing
+from floe.schema_registry.schema import RegisteredSchema, SchemaReference, SchemaText
 from floe_job.convert.json_schema.connect_schema import JsonSchemaOptions
 from floe_job.convert.json_schema.decoder import JsonSchemaDecoder
 from floe_job.convert.typed.frames import Framing
@@ -96,7 +96,7 @@ BAD = (
 
 def registered(schema: Any, *references: tuple[str, Any]) -> RegisteredSchema:
     """Return a JSON Schema with others that it refers to, each a name and a schema."""
-    others = ((Reference(name, name, "1"), SchemaText("JSON", json.dumps(one))) for name, one in references)
+    others = ((SchemaReference(name, name, "1"), SchemaText("JSON", json.dumps(one))) for name, one in references)
     return RegisteredSchema(SchemaText("JSON", json.dumps(schema)), tuple(others))
 
 
@@ -106,7 +106,7 @@ def source(schemas: dict[int, Any]) -> Callable[[int], RegisteredSchema]:
     def schema_of(schema_id: int) -> RegisteredSchema:
         if schema_id not in schemas:
             problem = f"the registry has no schema {schema_id}"
-            raise UnknownSchema(problem, schema_id)
+            raise SchemaMissing(problem, schema_id)
         return registered(schemas[schema_id])
 
     return schema_of

@@ -10,7 +10,7 @@ from typing import Any
 
 from google.protobuf import message_factory
 
-from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.exceptions import SchemaMissing
 from floe.schema_registry.schema import RegisteredSchema
 from floe_job.convert.protobuf.decoder import ProtobufDecoder
 from floe_job.convert.protobuf.descriptors import ProtobufOptions
@@ -108,7 +108,7 @@ def source(**texts: str) -> Callable[[int], RegisteredSchema]:
     def schema_of(schema_id: int) -> RegisteredSchema:
         if f"s{schema_id}" not in texts:
             problem = f"the registry has no schema {schema_id}"
-            raise UnknownSchema(problem, schema_id)
+            raise SchemaMissing(problem, schema_id)
         return registered(texts[f"s{schema_id}"])
 
     return schema_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from floe.config.converters.base import API, ConverterSpec
 from floe.config.converters.kinds import PROTOBUF
 from floe.config.properties import Properties
-from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.exceptions import SchemaMissing
 from floe.schema_registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
 from tests.support.job.formats.random_messages import registered
@@ -35,7 +35,7 @@ def schema_of(schema_id: int) -> RegisteredSchema:
     """Return the schema of an id."""
     if not 0 <= schema_id < len(_FIELDS):
         problem = f"the registry has no schema {schema_id}"
-        raise UnknownSchema(problem, schema_id)
+        raise SchemaMissing(problem, schema_id)
     fields = "".join(f"string {name} = {number};" for number, name in enumerate(_FIELDS[schema_id], 1))
     return registered(f'syntax = "proto3"; message R {{ {fields} }}')
 

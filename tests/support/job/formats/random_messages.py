@@ -10,7 +10,7 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from floe.schema_registry.schema import Reference, RegisteredSchema, SchemaText
+from floe.schema_registry.schema import RegisteredSchema, SchemaReference, SchemaText
 
 Field = descriptor_pb2.FieldDescriptorProto
 SCALARS = tuple(kind for kind in range(1, 19) if kind not in (Field.TYPE_GROUP, Field.TYPE_MESSAGE))
@@ -24,7 +24,7 @@ NUMBERS = (0, 1, -1, 127, 128, 2**31 - 1, -(2**31), 2**32 - 1, 2**63 - 1, -(2**6
 def registered(text: str, **references: str) -> RegisteredSchema:
     """Return a Protobuf schema with others that it refers to, each a name (``_`` for ``/``) and a text."""
     named = ((name.replace("_", "/") + ".proto", one) for name, one in references.items())
-    others = ((Reference(name, name, "1"), SchemaText("PROTOBUF", one)) for name, one in named)
+    others = ((SchemaReference(name, name, "1"), SchemaText("PROTOBUF", one)) for name, one in named)
     return RegisteredSchema(SchemaText("PROTOBUF", text), tuple(others))
 
 

@@ -21,7 +21,7 @@ from pyiceberg.exceptions import (
     TableAlreadyExistsError,
 )
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import CatalogMisconfigured, TableRefused, TableUnsuitable
 from floe.catalogs.providers.hadoop import version_folder
 from floe.catalogs.providers.hadoop.version_folder import Version, VersionFolder
@@ -383,7 +383,7 @@ def test_warehouse_is_checked_when_opened(lake: CatalogLake, monkeypatch: pytest
     with pytest.raises(
         CatalogMisconfigured, match="object store" if place == "environment" else "no folder .*mount it"
     ):
-        Tables.of(connector)
+        CatalogClient.of(connector)
 
 
 def test_lock_of_java_is_refused(lake: CatalogLake) -> None:

@@ -23,7 +23,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.update.schema import UpdateSchema
 from pyiceberg.types import LongType, NestedField
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import (
     CatalogFailed,
     CatalogMisconfigured,
@@ -50,8 +50,8 @@ def metastore() -> Iterator[StubMetastore]:
 
 
 @pytest.fixture
-def tables(metastore: StubMetastore, tmp_path: Path) -> Tables:
-    return Tables.of(connector(metastore.uri, str(tmp_path)))
+def tables(metastore: StubMetastore, tmp_path: Path) -> CatalogClient:
+    return CatalogClient.of(connector(metastore.uri, str(tmp_path)))
 
 
 def connector(uri: str, warehouse: str, **keys: str) -> Any:
@@ -63,13 +63,13 @@ def schema(*names: str) -> Schema:
     return Schema(*(NestedField(i, name, LongType(), required=False) for i, name in enumerate(names, 1)))
 
 
-def add_column(tables: Tables, name: str) -> None:
+def add_column(tables: CatalogClient, name: str) -> None:
     table = tables.require("db.t")
     with tables.changing("db.t"), table.update_schema() as update:
         update.add_column((name,), LongType())
 
 
-def set_property(tables: Tables) -> None:
+def set_property(tables: CatalogClient) -> None:
     table = tables.require("db.t")
     with tables.committing("db.t"), table.transaction() as transaction:
         transaction.set_properties({"x": "y"})
@@ -92,7 +92,7 @@ def set_property(tables: Tables) -> None:
     ],
 )
 def test_exception_while_a_table_is_created_is_told_by_its_words(
-    metastore: StubMetastore, tables: Tables, method: str, failure: Exception, becomes: type[Exception]
+    metastore: StubMetastore, tables: CatalogClient, method: str, failure: Exception, becomes: type[Exception]
 ) -> None:
     metastore.failures[method] = failure
     with pytest.raises(becomes) as caught:
@@ -104,7 +104,7 @@ def test_exception_while_a_table_is_created_is_told_by_its_words(
     assert ("is up" in str(caught.value)) is (becomes is CatalogUnreachable)
 
 
-def test_table_that_another_created_first_is_loaded(metastore: StubMetastore, tables: Tables) -> None:
+def test_table_that_another_created_first_is_loaded(metastore: StubMetastore, tables: CatalogClient) -> None:
     made = tables.create("db.t", schema("id"))
     metastore.failures["create_table"] = AlreadyExistsException(SAID)
     assert tables.create("db.t", schema("id")).metadata.table_uuid == made.metadata.table_uuid
@@ -125,7 +125,7 @@ def test_table_that_another_created_first_is_loaded(metastore: StubMetastore, ta
 )
 def test_exception_of_a_change_keeps_its_words_and_its_meaning(
     metastore: StubMetastore,
-    tables: Tables,
+    tables: CatalogClient,
     method: str,
     failure: Exception,
     changes: type[Exception],
@@ -145,7 +145,7 @@ def test_exception_of_a_change_keeps_its_words_and_its_meaning(
 
 @pytest.mark.parametrize(("first", "second"), [("id", "ID"), ("id", "id "), ("Straße", "STRAßE"), ("a b", "A B  ")])
 def test_column_that_is_the_same_to_a_metastore_is_refused_by_both_names(
-    tables: Tables, first: str, second: str
+    tables: CatalogClient, first: str, second: str
 ) -> None:
     tables.create("db.t", schema(first))
     with pytest.raises(TableUnsuitable, match=f"columns {first!r} and {second!r}.*Nothing was changed"):
@@ -171,7 +171,9 @@ class OneColumn:
         update.add_column((self._name,), LongType())
 
 
-def test_table_that_refuses_a_column_leaves_the_others_to_go_on(metastore: StubMetastore, tables: Tables) -> None:
+def test_table_that_refuses_a_column_leaves_the_others_to_go_on(
+    metastore: StubMetastore, tables: CatalogClient
+) -> None:
     for name in ("db.t", "db.other"):
         tables.create(name, schema("id"))
     lake = Lake(tables, tables.connector, "cluster-1")
@@ -187,7 +189,7 @@ def test_table_that_refuses_a_column_leaves_the_others_to_go_on(metastore: StubM
         lake.evolve(opened["db.new"], OneColumn("id"))
 
 
-def test_column_with_a_name_too_long_for_a_metastore_is_refused(tables: Tables) -> None:
+def test_column_with_a_name_too_long_for_a_metastore_is_refused(tables: CatalogClient) -> None:
     with pytest.raises(TableUnsuitable, match="has 768 characters, a Hive metastore takes 767"):
         tables.create("db.t", schema("c" * 768))
 
@@ -204,7 +206,7 @@ def test_column_with_a_name_too_long_for_a_metastore_is_refused(tables: Tables) 
     ],
 )
 def test_table_that_a_metastore_does_not_take_is_refused_before_it_is_asked(
-    tables: Tables, table: str, text: str
+    tables: CatalogClient, table: str, text: str
 ) -> None:
     with pytest.raises(ConfigError, match=text):
         connector("thrift://h:1", "/w", **{"iceberg.tables": table})
@@ -242,7 +244,7 @@ def test_answer_of_a_metastore_without_an_end_is_an_outage_in_time(
 ) -> None:
     monkeypatch.setattr("floe.catalogs.providers.hive.client.TIMEOUT_MS", 300)
     with dripping((begin, again)) as address:
-        tables = Tables.of(connector(address.replace("http:", "thrift:"), str(tmp_path)))
+        tables = CatalogClient.of(connector(address.replace("http:", "thrift:"), str(tmp_path)))
         begun = monotonic()
         with pytest.raises(CatalogUnreachable, match="load table"):
             tables.load("db.t")
@@ -251,6 +253,6 @@ def test_answer_of_a_metastore_without_an_end_is_an_outage_in_time(
 
 def test_answer_of_a_metastore_that_claims_gigabytes_is_refused(tmp_path: Path) -> None:
     with dripping((b"\x80\x01\x00\x02\x7f\xff\xff\xff", b"a")) as address:
-        tables = Tables.of(connector(address.replace("http:", "thrift:"), str(tmp_path)))
+        tables = CatalogClient.of(connector(address.replace("http:", "thrift:"), str(tmp_path)))
         with pytest.raises(CatalogFailed, match="Length exceeded max allowed"):
             tables.load("db.t")

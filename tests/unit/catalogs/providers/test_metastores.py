@@ -14,7 +14,7 @@ from pyiceberg.catalog.hive import HiveCatalog
 from thrift.Thrift import TApplicationException
 from thrift.transport.TTransport import TTransportException
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.errors import Answer
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.glue.provider import GlueProvider
@@ -103,7 +103,7 @@ def test_missing_package_is_named_with_its_file(
         ):
             monkeypatch.delitem(sys.modules, name)
     with pytest.raises(CatalogMisconfigured, match=re.escape(file)):
-        Tables.of(connector(**keys))
+        CatalogClient.of(connector(**keys))
 
 
 def test_glue_without_a_region_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_glue_without_a_region_says_what_to_set(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     with pytest.raises(CatalogMisconfigured, match=r"set iceberg\.catalog\.client\.region"):
-        Tables.of(connector(type="glue", warehouse="/w"))
+        CatalogClient.of(connector(type="glue", warehouse="/w"))
 
 
 def test_parts_of_pyiceberg_that_are_replaced_are_there() -> None:

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.exceptions import (
     CatalogError,
+    CatalogLoginRefused,
     CatalogMisconfigured,
     CatalogUnreachable,
-    LoginRefused,
     TableUnsuitable,
 )
 from floe.catalogs.providers.rest import transport as rest_transport
@@ -43,11 +43,11 @@ def login() -> Iterator[Double]:
 
 
 @pytest.fixture
-def opened(server: Double) -> Callable[..., Tables]:
-    def make(**over: object) -> Tables:
+def opened(server: Double) -> Callable[..., CatalogClient]:
+    def make(**over: object) -> CatalogClient:
         keys = {"type": "rest", "uri": server.url, "rest.client.max-retries": "0", **over}
         named = {f"{START}{key}": value for key, value in keys.items()}
-        return Tables.of(parse_connector({**MINIMAL, "iceberg.catalog": "lake", **named}))
+        return CatalogClient.of(parse_connector({**MINIMAL, "iceberg.catalog": "lake", **named}))
 
     return make
 
@@ -66,7 +66,7 @@ def text_of(error: BaseException) -> str:
         (Reply(502, b"<html>" + b"x" * 9_000), CatalogUnreachable, "HTTP 502: no JSON"),
         (Reply(404, b"nothing here"), CatalogMisconfigured, r"HTTP 404: no JSON.*Check iceberg\.catalog\.uri"),
         (as_json({"error_code": 403, "message": "Invalid access token."}, 403), CatalogMisconfigured, "Invalid access"),
-        (as_json({"error_code": 401, "message": "Token gone."}, 401), LoginRefused, "401: Token gone.*credentials"),
+        (as_json({"error_code": 401, "message": "Token gone."}, 401), CatalogLoginRefused, "401: Token gone.*credentials"),
         (as_json({"defaults": None, "overrides": None}), CatalogMisconfigured, "null or another type"),
         (as_json({"defaults": [1]}), CatalogMisconfigured, "not understood: defaults"),
         (as_json({"endpoints": ["STEAL /v1/x"]}), CatalogMisconfigured, "not understood: endpoints"),
@@ -76,7 +76,7 @@ def text_of(error: BaseException) -> str:
     ],
 )  # fmt: skip
 def test_bad_answer_of_config_is_a_clear_error(
-    server: Double, opened: Callable[..., Tables], reply: Reply, expected: type[Exception], text: str
+    server: Double, opened: Callable[..., CatalogClient], reply: Reply, expected: type[Exception], text: str
 ) -> None:
     server.answers = lambda _: reply
     with pytest.raises(expected, match=text) as caught:
@@ -86,7 +86,7 @@ def test_bad_answer_of_config_is_a_clear_error(
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirect_takes_the_token_nowhere(server: Double, opened: Callable[..., Tables], status: int) -> None:
+def test_redirect_takes_the_token_nowhere(server: Double, opened: Callable[..., CatalogClient], status: int) -> None:
     with serving(CONFIG) as other:
         server.answers = lambda _: Reply(status, b"", {"Location": f"{other.url}/x?token=1"})
         with pytest.raises(CatalogMisconfigured, match=rf"redirects to {other.url}: floe follows no redirects"):
@@ -112,7 +112,12 @@ def test_redirect_takes_the_token_nowhere(server: Double, opened: Callable[..., 
 )
 @pytest.mark.parametrize("where", ["overrides", "defaults"])
 def test_config_may_not_change_the_client(
-    server: Double, login: Double, opened: Callable[..., Tables], overrides: dict[str, Any], text: str, where: str
+    server: Double,
+    login: Double,
+    opened: Callable[..., CatalogClient],
+    overrides: dict[str, Any],
+    text: str,
+    where: str,
 ) -> None:
     server.answers = lambda _: as_json({"defaults": {}, "overrides": {}, where: overrides})
     keys = {"credential": f"id:{SECRET}", "oauth2-server-uri": login.url, "warehouse": "w"}
@@ -124,7 +129,7 @@ def test_config_may_not_change_the_client(
     assert {request.path for request in server.requests} == {"/v1/config?warehouse=w"}
 
 
-def test_uri_of_the_same_server_is_taken(server: Double, opened: Callable[..., Tables]) -> None:
+def test_uri_of_the_same_server_is_taken(server: Double, opened: Callable[..., CatalogClient]) -> None:
     server.answers = lambda _: as_json({"overrides": {"uri": f"{server.url}/catalog", "prefix": "p"}, "defaults": {}})
     with closing(opened().catalog) as catalog:
         server.answers = lambda _: as_json({"namespaces": []})
@@ -132,7 +137,7 @@ def test_uri_of_the_same_server_is_taken(server: Double, opened: Callable[..., T
     assert server.paths[-1] == "/catalog/v1/p/namespaces"
 
 
-def test_mode_that_hides_snapshots_is_not_taken(server: Double, opened: Callable[..., Tables]) -> None:
+def test_mode_that_hides_snapshots_is_not_taken(server: Double, opened: Callable[..., CatalogClient]) -> None:
     server.answers = lambda _: as_json({"overrides": {"snapshot-loading-mode": "refs"}, "defaults": {}})
     with closing(opened().catalog) as catalog:
         assert "snapshot-loading-mode" not in catalog.properties
@@ -142,7 +147,7 @@ def test_mode_that_hides_snapshots_is_not_taken(server: Double, opened: Callable
     ("limit", "text"), [("MAX_ANSWER", "more than 0 MB"), ("MAX_SECONDS", "did not end its answer")]
 )
 def test_endless_answer_is_given_up(
-    server: Double, opened: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch, limit: str, text: str
+    server: Double, opened: Callable[..., CatalogClient], monkeypatch: pytest.MonkeyPatch, limit: str, text: str
 ) -> None:
     monkeypatch.setattr(rest_transport, limit, 0)
     server.answers = lambda _: Reply(200, b'{"defaults": "' + b"x" * 300_000)
@@ -150,14 +155,14 @@ def test_endless_answer_is_given_up(
         opened()
 
 
-def test_answer_that_does_not_come_is_given_up(server: Double, opened: Callable[..., Tables]) -> None:
+def test_answer_that_does_not_come_is_given_up(server: Double, opened: Callable[..., CatalogClient]) -> None:
     server.answers = lambda _: Reply(200, b"{}", delay=1)
     with pytest.raises(CatalogUnreachable, match=r"[Tt]imed? ?out"):
         opened(**{"rest.client.socket-timeout-ms": "100"})
 
 
 def test_retry_after_is_waited_for(
-    server: Double, opened: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
+    server: Double, opened: Callable[..., CatalogClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr(rest_transport, "sleep", waits.append)
@@ -182,14 +187,23 @@ def test_retry_after_is_waited_for(
         (as_json({}), CatalogMisconfigured, "without an access_token"),
         (as_json({"access_token": 7}), CatalogMisconfigured, "without an access_token"),
         (as_json({"access_token": "CANARY\nX-Evil: 1"}), CatalogMisconfigured, "a line break or another character"),
-        (as_json({"error": "invalid_client", "error_description": f"no {SECRET}"}, 401), LoginRefused, "invalid_client: no"),
-        (as_json({"error": "invalid_scope"}, 400), LoginRefused, "refuses iceberg.catalog.credential .invalid_scope"),
+        (
+            as_json({"error": "invalid_client", "error_description": f"no {SECRET}"}, 401),
+            CatalogLoginRefused,
+            "invalid_client: no",
+        ),
+        (as_json({"error": "invalid_scope"}, 400), CatalogLoginRefused, "refuses iceberg.catalog.credential .invalid_scope"),
         (Reply(404, b"<html>"), CatalogMisconfigured, "answers 404"),
         (Reply(500, b"<html>"), CatalogUnreachable, "answers 500"),
     ],
 )  # fmt: skip
 def test_bad_answer_of_the_login_is_a_clear_error(
-    server: Double, login: Double, opened: Callable[..., Tables], reply: Reply, expected: type[Exception], text: str
+    server: Double,
+    login: Double,
+    opened: Callable[..., CatalogClient],
+    reply: Reply,
+    expected: type[Exception],
+    text: str,
 ) -> None:
     login.answers = lambda _: reply
     with pytest.raises(expected, match=text) as caught:
@@ -198,7 +212,7 @@ def test_bad_answer_of_the_login_is_a_clear_error(
     assert server.requests == []
 
 
-def test_login_that_is_busy_is_asked_again(server: Double, login: Double, opened: Callable[..., Tables]) -> None:
+def test_login_that_is_busy_is_asked_again(server: Double, login: Double, opened: Callable[..., CatalogClient]) -> None:
     login.answers = one_after_the_other(*[as_json({}, 503, Retry_After="0")] * 2, TOKEN)
     keys = {"credential": f"id:{SECRET}", "oauth2-server-uri": login.url, "rest.client.max-retries": "2"}
     opened(**keys).catalog.close()
@@ -207,7 +221,7 @@ def test_login_that_is_busy_is_asked_again(server: Double, login: Double, opened
 
 
 def test_token_that_no_header_can_have_is_not_sent(
-    server: Double, opened: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
+    server: Double, opened: Callable[..., CatalogClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__URI", server.url)
     monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__TOKEN", "CANARY\r\nX-Evil: 1")
@@ -220,7 +234,7 @@ def test_token_that_no_header_can_have_is_not_sent(
 
 
 def test_headers_of_the_catalog_go_to_no_other_server(
-    server: Double, login: Double, opened: Callable[..., Tables]
+    server: Double, login: Double, opened: Callable[..., CatalogClient]
 ) -> None:
     keys = {"credential": f"id:{SECRET}", "header.X-Own": "alone"}
     opened(**keys, **{"oauth2-server-uri": login.url}).catalog.close()
@@ -249,7 +263,7 @@ def test_headers_of_the_catalog_go_to_no_other_server(
     ],
 )
 def test_login_is_what_the_keys_say(
-    server: Double, opened: Callable[..., Tables], keys: dict[str, str], header: str | None
+    server: Double, opened: Callable[..., CatalogClient], keys: dict[str, str], header: str | None
 ) -> None:
     opened(**keys).catalog.close()
     assert [request.headers.get("authorization") for request in server.requests] == [header]
@@ -264,7 +278,7 @@ def test_login_is_what_the_keys_say(
         ({"rest.client.proxy.hostname": "h"}, "set both, or none"),
     ],
 )
-def test_half_a_login_is_named(opened: Callable[..., Tables], keys: dict[str, str], text: str) -> None:
+def test_half_a_login_is_named(opened: Callable[..., CatalogClient], keys: dict[str, str], text: str) -> None:
     with pytest.raises(CatalogMisconfigured, match=text):
         opened(**keys)
 
@@ -292,7 +306,7 @@ def table_answer(config: dict[str, str], credentials: dict[str, str] | None = No
     [{"s3.remote-signing-enabled": "true"}, {"s3.signer.uri": "http://evil.example"}, {"s3.signer": "S3V4RestSigner"}],
 )
 def test_remote_signing_is_refused_by_name(
-    server: Double, opened: Callable[..., Tables], config: dict[str, str]
+    server: Double, opened: Callable[..., CatalogClient], config: dict[str, str]
 ) -> None:
     server.answers = table_answer(config)
     with pytest.raises(
@@ -311,7 +325,7 @@ def test_remote_signing_is_refused_by_name(
     ],
 )
 def test_credentials_count_over_remote_signing(
-    server: Double, opened: Callable[..., Tables], own: dict[str, str], vended: dict[str, str]
+    server: Double, opened: Callable[..., CatalogClient], own: dict[str, str], vended: dict[str, str]
 ) -> None:
     server.answers = table_answer({"s3.remote-signing-enabled": "true"}, vended)
     with closing(opened(**own).catalog) as catalog:
@@ -320,7 +334,7 @@ def test_credentials_count_over_remote_signing(
 
 @pytest.mark.parametrize("blank", [{"gcs.oauth2.token": ""}, {"gcs.no-auth": "false", "gcs.oauth2.token": ""}])
 def test_login_for_an_address_is_not_undone_in_another_part_of_the_answer(
-    server: Double, opened: Callable[..., Tables], blank: dict[str, str]
+    server: Double, opened: Callable[..., CatalogClient], blank: dict[str, str]
 ) -> None:
     server.answers = table_answer({"gcs.service.host": "http://evil.example", "gcs.oauth2.token": "theirs"}, blank)
     with pytest.raises(TableUnsuitable, match=r"gcs\.service\.host and no credentials for it"):
@@ -328,7 +342,7 @@ def test_login_for_an_address_is_not_undone_in_another_part_of_the_answer(
 
 
 def test_login_of_the_catalog_stays_off_the_workers(
-    server: Double, login: Double, opened: Callable[..., Tables]
+    server: Double, login: Double, opened: Callable[..., CatalogClient]
 ) -> None:
     vended = {
         "s3.access-key-id": "ASIA",

@@ -29,7 +29,7 @@ from pyiceberg.table.update import (
 )
 from pyiceberg.types import LongType, NestedField
 
-from floe.catalogs.client import Tables, open_catalog
+from floe.catalogs.client import CatalogClient, open_catalog
 from floe.catalogs.providers.sql import catalog as sql_catalog
 from floe.catalogs.providers.sql.catalog import CheckedSqlCatalog, merge_updated, relevant_part
 from floe.config import Connector
@@ -65,7 +65,7 @@ def side(connector: Callable[..., Connector]) -> Iterator[Side]:
     both.plain.close()
 
 
-def test_the_catalog_that_floe_opens_is_its_own(tables: Callable[..., Tables]) -> None:
+def test_the_catalog_that_floe_opens_is_its_own(tables: Callable[..., CatalogClient]) -> None:
     catalog = tables().catalog
     assert isinstance(catalog, CheckedSqlCatalog)
     assert isinstance(catalog, SqlCatalog)

@@ -13,7 +13,7 @@ import pytest
 from pyiceberg.exceptions import ForbiddenError, UnauthorizedError
 from sqlalchemy.exc import OperationalError
 
-from floe.catalogs.client import Tables
+from floe.catalogs.client import CatalogClient
 from floe.catalogs.errors import Answer
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.catalog_providers import provider_named
@@ -128,16 +128,16 @@ def test_server_that_is_not_trusted_is_a_misconfiguration(text: str) -> None:
 
 
 @pytest.fixture
-def open_one() -> Callable[..., Tables]:
-    def make(**keys: str) -> Tables:
+def open_one() -> Callable[..., CatalogClient]:
+    def make(**keys: str) -> CatalogClient:
         given = {f"iceberg.catalog.{key.replace('__', '.')}": value for key, value in keys.items()}
-        return Tables.of(parse_connector({**MINIMAL, "iceberg.catalog": "lake", **given}))
+        return CatalogClient.of(parse_connector({**MINIMAL, "iceberg.catalog": "lake", **given}))
 
     return make
 
 
 def test_missing_driver_is_named_with_its_file(
-    open_one: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
+    open_one: Callable[..., CatalogClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(
@@ -154,7 +154,7 @@ def test_missing_driver_is_named_with_its_file(
     ],
 )
 def test_address_of_the_environment_is_checked_when_opened(
-    open_one: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch, uri: str, text: str
+    open_one: Callable[..., CatalogClient], monkeypatch: pytest.MonkeyPatch, uri: str, text: str
 ) -> None:
     monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__URI", uri)
     with pytest.raises(CatalogMisconfigured, match=text):
@@ -162,7 +162,7 @@ def test_address_of_the_environment_is_checked_when_opened(
 
 
 def test_user_and_address_may_be_of_two_configurations(
-    open_one: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    open_one: Callable[..., CatalogClient], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__URI", f"jdbc:sqlite:{tmp_path}/catalog.db")
     client = open_one(jdbc__user="floe", jdbc__password="secret-word-1")
@@ -171,7 +171,7 @@ def test_user_and_address_may_be_of_two_configurations(
     assert (tmp_path / "catalog.db").exists()
 
 
-def test_password_is_in_no_error(open_one: Callable[..., Tables]) -> None:
+def test_password_is_in_no_error(open_one: Callable[..., CatalogClient]) -> None:
     password = "k3ep:th1s/out @of?errors%"
     with pytest.raises(Exception, match="Connection refused") as failure:
         open_one(uri="jdbc:postgresql://127.0.0.1:1/d", jdbc__user="floe", jdbc__password=password)

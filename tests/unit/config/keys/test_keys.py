@@ -1,6 +1,6 @@
 import pytest
 
-from floe.config.keys.key import Kind, Status
+from floe.config.keys.key import KeyType, Status
 from floe.config.keys.lookup import KEYS, canonical, find, near_miss
 from floe.config.secrets.detection import is_secret
 
@@ -27,7 +27,7 @@ def test_every_row_is_found_by_its_key_and_documented(entry):
     assert "|" not in entry.doc
 
 
-@pytest.mark.parametrize("entry", [key for key in KEYS if key.kind is not Kind.MAP], ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", [key for key in KEYS if key.kind is not KeyType.MAP], ids=lambda entry: entry.name)
 def test_no_key_of_the_table_is_mistaken_for_a_secret(entry):
     assert not is_secret(example(entry.name))
 
@@ -47,7 +47,7 @@ def test_a_key_that_is_not_built_passes_when_it_asks_for_nothing(connector, key,
 @pytest.mark.parametrize("entry", [key for key in KEYS if key.status is Status.NO_EFFECT], ids=lambda entry: entry.name)
 def test_a_key_without_effect_is_taken_with_the_reason(connector, entry):
     key = example(entry.name)
-    value = {Kind.INT: "5", Kind.LONG: "5", Kind.BOOLEAN: "true"}.get(entry.kind, "x")
+    value = {KeyType.INT: "5", KeyType.LONG: "5", KeyType.BOOLEAN: "true"}.get(entry.kind, "x")
     assert connector({key: value}).warnings == (f"{key} has no effect: {entry.doc}",)
 
 

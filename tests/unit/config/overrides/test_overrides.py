@@ -81,9 +81,9 @@ FILE_ONLY = [
 
 
 def test_a_new_key_is_of_class_file():
-    from floe.config.keys.key import Kind, supported
+    from floe.config.keys.key import KeyType, supported
 
-    assert supported("floe.new", Kind.STRING, None, "New.").class_of("floe.new") is FILE
+    assert supported("floe.new", KeyType.STRING, None, "New.").class_of("floe.new") is FILE
     assert class_of("floe.unheard-of") is FILE
 
 

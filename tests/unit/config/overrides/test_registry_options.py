@@ -13,7 +13,7 @@ from floe.config.keys.key_class import KeyClass
 from floe.config.overrides.connection_options import with_registry
 from floe.config.overrides.run_overrides import foreign_changes, replace_keys
 from floe.config.schema_registry.connection import KEY, RegistryConnection
-from floe.config.schema_registry.settings import Address, Login
+from floe.config.schema_registry.settings import RegistryAddress, RegistryLogin
 
 AVRO = {"value.converter": "io.confluent.connect.avro.AvroConverter", KEY: "registry"}
 APICURIO_KEY = {"key.converter": "io.apicurio.registry.utils.converter.AvroConverter"}
@@ -35,8 +35,8 @@ def test_a_task_has_the_connections_registry(connector: Make) -> None:
     learned: dict[str, object] = {}
     made, unused = with_registry(connector(AVRO, NONE), look, learned.update)
     registry = registry_of(made.value_converter)
-    assert registry.addresses == (Address("http://r:8081"),)
-    assert isinstance(registry.credentials, Login)
+    assert registry.addresses == (RegistryAddress("http://r:8081"),)
+    assert isinstance(registry.credentials, RegistryLogin)
     assert (registry.credentials.user, registry.credentials.password) == ("u", "passw0rd")
     assert learned[USER_INFO] == "u:passw0rd" and unused == ()
     assert made.warnings == ()
@@ -45,15 +45,15 @@ def test_a_task_has_the_connections_registry(connector: Make) -> None:
 def test_keys_have_the_registry_of_their_own_class(connector: Make) -> None:
     made = resolve(connector({**AVRO, **APICURIO_KEY}, NONE))
     assert made.key_converter is not None
-    assert registry_of(made.key_converter).addresses == (Address("http://r:8081/apis/registry/v2"),)
-    assert registry_of(made.value_converter).addresses == (Address("http://r:8081"),)
+    assert registry_of(made.key_converter).addresses == (RegistryAddress("http://r:8081/apis/registry/v2"),)
+    assert registry_of(made.value_converter).addresses == (RegistryAddress("http://r:8081"),)
 
 
 def test_a_plan_has_nothing_of_the_connection(connector: Make) -> None:
     file = connector(AVRO, NONE)
     made = replace_keys(resolve(file), {"iceberg.tables.default-commit-branch": "b"})
     assert made.frozen() == {**file.frozen(), "iceberg.tables.default-commit-branch": "b"}
-    assert registry_of(made.value_converter).addresses == (Address("http://r:8081"),)
+    assert registry_of(made.value_converter).addresses == (RegistryAddress("http://r:8081"),)
     assert foreign_changes(resolve(file).frozen(), file, KeyClass.LIVE) == []
     assert "passw0rd" not in str(made.frozen()) + repr(made)
 
@@ -61,15 +61,15 @@ def test_a_plan_has_nothing_of_the_connection(connector: Make) -> None:
 def test_a_retry_has_the_connection_of_today(connector: Make) -> None:
     file = connector(AVRO, NONE)
     again = resolve(restore_config(resolve(file).frozen(), file), host="moved")
-    assert registry_of(again.value_converter).addresses == (Address("http://moved:8081"),)
+    assert registry_of(again.value_converter).addresses == (RegistryAddress("http://moved:8081"),)
 
 
 def test_an_option_of_the_file_counts_over_the_connection(connector: Make) -> None:
     own = {URL: "http://own", USER_INFO: "me:my-password", "value.converter.basic.auth.credentials.source": "USER_INFO"}
     made = resolve(connector({**AVRO, **own}, NONE))
     registry = registry_of(made.value_converter)
-    assert registry.addresses == (Address("http://own"),)
-    assert isinstance(registry.credentials, Login)
+    assert registry.addresses == (RegistryAddress("http://own"),)
+    assert isinstance(registry.credentials, RegistryLogin)
     assert (registry.credentials.user, registry.credentials.password) == ("me", "my-password")
     assert made.frozen()[URL] == "http://own"
     assert registry_of(resolve(connector({**AVRO, URL: "http://own"}, NONE), login="", password="").value_converter)
@@ -107,7 +107,7 @@ def test_login_of_the_connection_does_not_follow_apicurio(connector: Make) -> No
 
 def test_address_that_the_file_repeats_is_the_connections(connector: Make) -> None:
     made = resolve(connector({**AVRO, URL: "http://r:8081/"}, NONE))
-    assert isinstance(registry_of(made.value_converter).credentials, Login)
+    assert isinstance(registry_of(made.value_converter).credentials, RegistryLogin)
 
 
 def test_an_extra_that_is_no_option_is_named(connector: Make) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from floe.config.providers.reference import Reference, references_in, replace_references, resolved_part
+from floe.config.providers.reference import ConfigReference, references_in, replace_references, resolved_part
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("${env:A}", [Reference("env", "", "A")]),
-        ("${file:/a/b.properties:c.d}", [Reference("file", "/a/b.properties", "c.d")]),
-        ("${file:/a:b:c}", [Reference("file", "/a", "b:c")]),
-        ("${conn:id:password}", [Reference("conn", "id", "password")]),
-        ("${env:}", [Reference("env", "", "")]),
-        ("https://${env:A}:${env:B}/x", [Reference("env", "", "A"), Reference("env", "", "B")]),
-        ("${a ${env:A}}", [Reference("env", "", "A")]),
+        ("${env:A}", [ConfigReference("env", "", "A")]),
+        ("${file:/a/b.properties:c.d}", [ConfigReference("file", "/a/b.properties", "c.d")]),
+        ("${file:/a:b:c}", [ConfigReference("file", "/a", "b:c")]),
+        ("${conn:id:password}", [ConfigReference("conn", "id", "password")]),
+        ("${env:}", [ConfigReference("env", "", "")]),
+        ("https://${env:A}:${env:B}/x", [ConfigReference("env", "", "A"), ConfigReference("env", "", "B")]),
+        ("${a ${env:A}}", [ConfigReference("env", "", "A")]),
         ("${A}", []),
         ("$env:A", []),
         ("${env:A", []),

@@ -3,7 +3,7 @@
 import pytest
 
 from floe.config.schema_registry.apicurio import read_apicurio
-from floe.config.schema_registry.settings import Login, OAuthClient, RegistrySettings, SchemaIdFormat
+from floe.config.schema_registry.settings import OAuthClient, RegistryLogin, RegistrySettings, SchemaIdFormat
 from floe.tls.store_file import StoreFile
 from tests.support.registry.settings import Found, found_in
 
@@ -79,7 +79,7 @@ def test_authentication_is_read_by_both_spellings(auth: str) -> None:
     key = f"{auth}client.secret"
     assert taken(**options).credentials == OAuthClient("http://login/token", "floe", "s", "read", key)
     login = {f"{auth}username": "me", f"{auth}password": "pw"}
-    assert taken(**login).credentials == Login("me", "pw", f"{auth}password")
+    assert taken(**login).credentials == RegistryLogin("me", "pw", f"{auth}password")
 
 
 def test_token_endpoint_is_made_from_the_realm() -> None:

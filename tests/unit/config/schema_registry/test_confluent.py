@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from floe.config.schema_registry.confluent import read_confluent
-from floe.config.schema_registry.settings import Address, BearerToken, Limits, Login, OAuthClient, RegistrySettings
+from floe.config.schema_registry.settings import (
+    OAuthClient,
+    RegistryAddress,
+    RegistryLimits,
+    RegistryLogin,
+    RegistrySettings,
+    RegistryToken,
+)
 from floe.config.secrets.mask import Mask
 from floe.tls.store_file import StoreFile
 from tests.support.registry.settings import Found, found_in
@@ -36,16 +43,16 @@ def taken(url: str = URL, /, **options: str) -> RegistrySettings:
 
 def test_url_alone_is_enough() -> None:
     found = taken("https://registry:8081/")
-    assert found.addresses == (Address("https://registry:8081"),)
+    assert found.addresses == (RegistryAddress("https://registry:8081"),)
     assert found.credentials is None
     assert (found.ids.nbytes, found.ids.kind, found.ids.in_headers) == (4, "id", True)
-    assert found.limits == Limits()
+    assert found.limits == RegistryLimits()
 
 
 def test_several_urls_keep_their_paths_and_logins() -> None:
     found = taken("http://a:p%40ss@one:8081/apis/ccompat/v7/ , http://two/")
     assert [one.url for one in found.addresses] == ["http://one:8081/apis/ccompat/v7", "http://two"]
-    assert found.addresses[0].login == Login("a", "p@ss", "schema.registry.url")
+    assert found.addresses[0].login == RegistryLogin("a", "p@ss", "schema.registry.url")
     assert found.addresses[1].login is None
 
 
@@ -80,14 +87,14 @@ def test_password_of_wrong_url_is_not_shown() -> None:
 @pytest.mark.parametrize("key", ["basic_auth_user_info", "schema_registry_basic_auth_user_info"])
 def test_user_info_gives_login(key: str) -> None:
     found = taken(basic_auth_credentials_source="USER_INFO", **{key: "me:pass:word"})
-    assert found.credentials == Login("me", "pass:word", key.replace("_", "."))
+    assert found.credentials == RegistryLogin("me", "pass:word", key.replace("_", "."))
 
 
 @pytest.mark.parametrize("password", ["pa-ss;word", "${env:PASSWORD}"])
 def test_login_of_kafka_client_is_inherited(password: str) -> None:
     jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="{password}";'
     found = taken(basic_auth_credentials_source="SASL_INHERIT", sasl_jaas_config=jaas, sasl_mechanism="PLAIN")
-    assert found.credentials == Login("me", password, "sasl.jaas.config")
+    assert found.credentials == RegistryLogin("me", password, "sasl.jaas.config")
 
 
 def test_reference_to_login_of_kafka_client_is_for_the_worker() -> None:
@@ -102,7 +109,7 @@ def test_jaas_with_references_outside_of_quotes_waits_for_them() -> None:
 
 def test_user_info_replaces_login_of_url() -> None:
     found = taken("http://a:b@one", basic_auth_credentials_source="USER_INFO", basic_auth_user_info="me:pw")
-    assert found.addresses == (Address("http://one"),)
+    assert found.addresses == (RegistryAddress("http://one"),)
 
 
 def test_user_info_without_its_source_is_named() -> None:
@@ -143,7 +150,7 @@ def test_wrong_options_are_problems(options: dict[str, str], said: str) -> None:
 
 
 def test_token_is_taken_without_a_source_too() -> None:
-    assert taken(bearer_auth_token="abc").credentials == BearerToken("abc", "bearer.auth.token")
+    assert taken(bearer_auth_token="abc").credentials == RegistryToken("abc", "bearer.auth.token")
     assert taken(schema_registry_bearer_auth_token="abc").credentials is not None
 
 
@@ -201,7 +208,7 @@ def test_empty_algorithm_switches_the_host_check_off() -> None:
 
 def test_limits_are_seconds() -> None:
     found = taken(http_connect_timeout_ms="1500", http_read_timeout_ms="2000", max_retries="0", retries_wait_ms="0")
-    assert found.limits == Limits(1.5, 2.0, 0, 0.0, Limits.max_wait)
+    assert found.limits == RegistryLimits(1.5, 2.0, 0, 0.0, RegistryLimits.max_wait)
 
 
 def test_proxy_is_read() -> None:
@@ -216,7 +223,7 @@ def test_references_to_secrets_are_not_checked() -> None:
         basic_auth_user_info="${file:/s:a}",
         http_read_timeout_ms="${env:T}",
     )
-    assert found.addresses == (Address("${env:REGISTRY}"),)
+    assert found.addresses == (RegistryAddress("${env:REGISTRY}"),)
 
 
 def test_options_of_the_converter_are_left_to_it() -> None:

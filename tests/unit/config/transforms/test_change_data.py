@@ -9,7 +9,7 @@ import pytest
 from floe.config.keys.reader import Settings
 from floe.config.sections.transform_reader import read_transforms
 from floe.config.transforms.confluent import path_of
-from floe.config.transforms.debezium import Deletes, Reference
+from floe.config.transforms.debezium import Deletes, EventReference
 
 UNWRAP = "io.debezium.transforms.ExtractNewRecordState"
 
@@ -67,13 +67,13 @@ def test_references_are_read_as_debezium_does() -> None:
     )
     assert problems == []
     assert options.fields == (
-        Reference(None, "op", "__op"),
-        Reference("source", "table", "__t"),
-        Reference("source", "lsn", "__source_lsn"),
-        Reference("transaction", "total_order", "__total_order"),
-        Reference("a", "b", "__a_b"),
+        EventReference(None, "op", "__op"),
+        EventReference("source", "table", "__t"),
+        EventReference("source", "lsn", "__source_lsn"),
+        EventReference("transaction", "total_order", "__total_order"),
+        EventReference("a", "b", "__a_b"),
     )
-    assert options.headers == (Reference(None, "ts_ms", "ts_ms"),)
+    assert options.headers == (EventReference(None, "ts_ms", "ts_ms"),)
 
 
 def test_tabular_names_run_the_same() -> None:

@@ -18,7 +18,7 @@ from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
 from floe_job.contract.task import RouteRules, TableTarget
 from floe_job.convert import column_limits
 from floe_job.convert.base import Converters
-from floe_job.convert.column_limits import ColumnsTooLarge, Part, default_bytes, in_parts
+from floe_job.convert.column_limits import ChunkPart, ColumnsTooLarge, default_bytes, in_parts
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.makers import converters_of
 from floe_job.routing.shared_decode import SharedDecoder
@@ -158,7 +158,7 @@ def test_tables_with_the_same_columns_decode_their_own(new_table: TableFactory, 
 def test_parts_are_halves_in_their_order() -> None:
     taken = []
 
-    def decode(part: Part) -> int:
+    def decode(part: ChunkPart) -> int:
         if part.last - part.first > 3:
             raise ColumnsTooLarge
         return part.last - part.first
@@ -167,7 +167,7 @@ def test_parts_are_halves_in_their_order() -> None:
         taken += list(range(*part))
         assert count == len(range(*part))
     assert taken == list(range(10))
-    assert list(in_parts(0, lambda part: part)) == [(Part(0, 0), Part(0, 0))]
+    assert list(in_parts(0, lambda part: part)) == [(ChunkPart(0, 0), ChunkPart(0, 0))]
 
 
 def test_one_value_is_never_too_large(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.exceptions import SchemaMissing
 from floe_job.contract.result import SchemaLookups
 from floe_job.convert import context
 from floe_job.convert.context import ConverterContext, LookupRecorder
@@ -41,7 +41,7 @@ def test_context_asks_again_for_what_another_attempt_lacked() -> None:
     with serving(answer) as double:
         for attempt in ("a", "a", "b"):
             source = ConverterContext.of_attempt(attempt, LookupRecorder()).schemas(settings(double.url))
-            with pytest.raises(UnknownSchema):
+            with pytest.raises(SchemaMissing):
                 source(2)
         assert double.paths == ["/schemas/ids/2"] * 2
 
@@ -52,7 +52,7 @@ def test_context_notes_what_was_found() -> None:
     with serving(answer) as double:
         source = ConverterContext.of_attempt("a", recorder).schemas(settings(double.url))
         for schema_id in (3, 2, 3, *range(10, 20)):
-            with pytest.raises(UnknownSchema):
+            with pytest.raises(SchemaMissing):
                 source(schema_id)
         assert recorder.lookups() == SchemaLookups(False, (3, 2, 10, 11, 12))
         assert recorder.lookups().are_all_unknown

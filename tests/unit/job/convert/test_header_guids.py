@@ -11,7 +11,7 @@ from floe.config.converters.base import API, ConverterSpec
 from floe.config.converters.kinds import AVRO, PROTOBUF
 from floe.config.properties import Properties
 from floe.config.schema_registry.settings import RegistrySettings
-from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.exceptions import SchemaMissing
 from floe.schema_registry.schema import RegisteredSchema
 from floe_job.contract.result import SchemaLookups
 from floe_job.convert import guids
@@ -43,7 +43,7 @@ def schemas(settings: RegistrySettings) -> SchemaSource:
     def schema_of(number: int) -> RegisteredSchema:
         if number != {"guid": GUID.int, "id": 7}[kind]:
             problem = f"the registry has no {kind} {number}"
-            raise UnknownSchema(problem, number)
+            raise SchemaMissing(problem, number)
         return registered(f'{{"type": "record", "name": "R", "fields": [{{"name": "{kind}", "type": "long"}}]}}')
 
     return schema_of

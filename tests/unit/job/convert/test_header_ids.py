@@ -10,7 +10,7 @@ from floe.config.converters.base import API, PLAIN_JSON, ConverterSpec
 from floe.config.converters.kinds import AVRO, PROTOBUF
 from floe.config.properties import Properties
 from floe.config.schema_registry.settings import RegistrySettings
-from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.exceptions import SchemaMissing
 from floe.schema_registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.header_framing import framing_of
@@ -40,7 +40,7 @@ def schemas(settings: RegistrySettings) -> SchemaSource:
     def schema_of(schema_id: int) -> RegisteredSchema:
         if schema_id != NAMED[kind]:
             problem = f"the registry has no {kind} {schema_id}"
-            raise UnknownSchema(problem, schema_id)
+            raise SchemaMissing(problem, schema_id)
         return registered(f'{{"type": "record", "name": "R", "fields": [{{"name": "{kind}", "type": "long"}}]}}')
 
     return schema_of

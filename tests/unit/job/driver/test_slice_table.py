@@ -8,8 +8,8 @@ from pyiceberg.exceptions import UnauthorizedError
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from floe.catalogs.client import Tables
-from floe.catalogs.exceptions import LoginRefused, TableMissing, TableUnsuitable
+from floe.catalogs.client import CatalogClient
+from floe.catalogs.exceptions import CatalogLoginRefused, TableMissing, TableUnsuitable
 from floe.kafka.settings import KafkaSettings
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import write_properties
@@ -305,12 +305,12 @@ def test_refused_login_is_no_refusal_of_a_table(lake: Lake, monkeypatch: pytest.
         raise UnauthorizedError
 
     monkeypatch.setattr(type(lake.catalog()), "load_table", denied)
-    with pytest.raises(LoginRefused, match="not allowed to load table"):
+    with pytest.raises(CatalogLoginRefused, match="not allowed to load table"):
         named_by_records(lake, make_plan((0, 3, 9), tables=()))
 
 
 def test_few_names_are_looked_up_by_themselves(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tables, "listed", None)
+    monkeypatch.setattr(CatalogClient, "listed", None)
     tables, asked = discovered(lake, ["rpc.other", *BOTH], monkeypatch)
     assert sorted(asked) == sorted(["rpc.other", *BOTH])
     assert sorted(tables.by_name) == sorted(["rpc.other", *BOTH])

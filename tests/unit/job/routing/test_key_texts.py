@@ -17,7 +17,7 @@ from floe.config.converters.kinds import AVRO, BYTES, JSON, STRING
 from floe.config.properties import Properties
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
-from floe.schema_registry.exceptions import UnknownSchema
+from floe.schema_registry.exceptions import SchemaMissing
 from floe.schema_registry.schema import RegisteredSchema
 from floe_job.contract.dead_letter import Rejected, dead_letters_of
 from floe_job.contract.task import RouteRules
@@ -70,7 +70,7 @@ def read(rules: RouteRules, some: Records, context: ConverterContext = NO_REGIST
 def avro_of(schema_id: int) -> RegisteredSchema:
     if schema_id != 7:
         problem = f"the registry has no schema {schema_id}"
-        raise UnknownSchema(problem, schema_id)
+        raise SchemaMissing(problem, schema_id)
     return registered('{"type": "record", "name": "K", "fields": [{"name": "id", "type": "long"}]}')
 
 

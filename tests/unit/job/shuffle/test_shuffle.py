@@ -23,7 +23,15 @@ from pyiceberg.types import DateType, DoubleType, LongType, NestedField, StringT
 from floe.parquet.budget import WriteBudget
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import TableTarget
-from floe_job.shuffle.messages import BUFFERED_BYTES, EndOfTask, Part, RowBlock, SendQueue, SpillFile, block_bytes
+from floe_job.shuffle.messages import (
+    BUFFERED_BYTES,
+    EndOfTask,
+    PartitionRows,
+    RowBlock,
+    SendQueue,
+    SpillFile,
+    block_bytes,
+)
 from floe_job.shuffle.partition_sender import PartitionSender, is_spread, writing_tasks
 from floe_job.task.read_task import SentRows
 from floe_job.task.write_task import PartitionFiles
@@ -179,7 +187,7 @@ def test_a_full_local_disk_comes_back_as_a_failure(new_table: TableFactory, monk
 
     monkeypatch.setattr(SpillFile, "add", full)
     target = target_of(new_table(SCHEMA, SPECS[0]))
-    sent = [RowBlock("ns.t", 0, 0, (Part("('x',)", b"rows"),)), EndOfTask(0, 0, True)]
+    sent = [RowBlock("ns.t", 0, 0, (PartitionRows("('x',)", b"rows"),)), EndOfTask(0, 0, True)]
     (result,) = PartitionFiles((target,), frozenset({0}), 1).run(sent)
     assert result.failure is not None
     assert "No space left on device" in result.failure.message

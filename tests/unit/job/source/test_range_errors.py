@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError
 
 from floe.model.offsets import OffsetRange
 from floe_job.exceptions import BatchCorrupt, BatchTooLarge, RangeLost, ReadFailed, ReadNotPermitted
-from floe_job.source.native.consumer import Event
+from floe_job.source.native.consumer import ConsumerEvent
 from floe_job.source.range_reader import check_epoch, check_order, is_end
 
 RANGE = OffsetRange("orders", "id", 0, 10, 100)
@@ -47,11 +47,11 @@ def test_record_of_an_epoch_is_not_of_a_log_whose_broker_keeps_none() -> None:
 def test_client_that_finds_a_truncated_log_loses_the_range(code: int) -> None:
     error = KafkaError(code, "Partition log truncation detected at offset 10: broker end offset is 7")
     with pytest.raises(RangeLost, match="was truncated since the range"):
-        is_end(RANGE, Event("orders", 0, 10, error))
+        is_end(RANGE, ConsumerEvent("orders", 0, 10, error))
 
 
-def end_of(topic: str, partition: int, offset: int) -> Event:
-    return Event(topic, partition, offset, KafkaError(KafkaError._PARTITION_EOF))
+def end_of(topic: str, partition: int, offset: int) -> ConsumerEvent:
+    return ConsumerEvent(topic, partition, offset, KafkaError(KafkaError._PARTITION_EOF))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def end_of(topic: str, partition: int, offset: int) -> Event:
         (end_of("u", 0, 10), False),
     ],
 )
-def test_range_ends_only_at_its_own_partition_and_end(end: Event, ends: bool) -> None:
+def test_range_ends_only_at_its_own_partition_and_end(end: ConsumerEvent, ends: bool) -> None:
     assert is_end(OffsetRange("t", "id", 0, 0, 10), end) is ends
 
 
@@ -82,15 +82,15 @@ ZSTD, GZIP = "Decompression (codec 0x4) of message at 7", "Decompression (codec 
 )
 def test_refused_batch_is_too_large_or_corrupt(code: int, text: str, kind: type[Exception]) -> None:
     with pytest.raises(kind, match=re.escape(text)) as refused:
-        is_end(OffsetRange("t", "id", 0, 0, 10), Event("t", 0, 7, KafkaError(code, text)))
+        is_end(OffsetRange("t", "id", 0, 0, 10), ConsumerEvent("t", 0, 7, KafkaError(code, text)))
     assert ("floe.batch.max-bytes" in str(refused.value)) is (kind is BatchTooLarge)
     assert ("at offset 7 of t-0" in str(refused.value)) is (kind in (BatchCorrupt, BatchTooLarge))
 
 
 def test_error_of_another_request_ends_nothing() -> None:
-    lost = Event("", 0, -1001, KafkaError(KafkaError._BAD_MSG, "FindCoordinator"))
+    lost = ConsumerEvent("", 0, -1001, KafkaError(KafkaError._BAD_MSG, "FindCoordinator"))
     assert not is_end(OffsetRange("t", "id", 0, 0, 7), lost)
 
 
 def test_refused_batch_beyond_the_range_ends_it() -> None:
-    assert is_end(OffsetRange("t", "id", 0, 0, 7), Event("t", 0, 7, KafkaError(KafkaError._BAD_MSG, "CRC32C")))
+    assert is_end(OffsetRange("t", "id", 0, 0, 7), ConsumerEvent("t", 0, 7, KafkaError(KafkaError._BAD_MSG, "CRC32C")))

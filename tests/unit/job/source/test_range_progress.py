@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError
 
 from floe.kafka.reader_limits import ReaderLimits
 from floe.model.offsets import OffsetRange
-from floe_job.source.native.consumer import Event
+from floe_job.source.native.consumer import ConsumerEvent
 from floe_job.source.native.kafka_batch import Measured
 from floe_job.source.range_reader import Mode, RangeProgress
 
@@ -26,7 +26,7 @@ class Some:
         return Some(*self.offsets[kept])
 
 
-def after(answer: Some, *events: Event, epoch: int | None = None) -> RangeProgress:
+def after(answer: Some, *events: ConsumerEvent, epoch: int | None = None) -> RangeProgress:
     """Read the range 0 to 10 of orders-0, as far as one answer goes."""
     reading = RangeProgress(OffsetRange("orders", "id", 0, 0, 10), ReaderLimits(), epoch=epoch)
     batches = SimpleNamespace(measure=lambda *_: Measured(1, []))
@@ -46,13 +46,13 @@ def after(answer: Some, *events: Event, epoch: int | None = None) -> RangeProgre
 def test_broker_without_leader_epochs_is_read_without_verification() -> None:
     """A log of an old record format has none: it would never be read otherwise."""
     why = "Partition log truncation detected: No epoch found less or equal to offset 0 (leader epoch 3)"
-    unknown = Event("orders", 0, 0, KafkaError(KafkaError._AUTO_OFFSET_RESET, why))
+    unknown = ConsumerEvent("orders", 0, 0, KafkaError(KafkaError._AUTO_OFFSET_RESET, why))
     reading = after(Some(), unknown, epoch=3)
     assert (reading.epoch, reading.position, reading.is_over, reading.is_ended) == (None, 0, True, False)
 
 
-def refused(topic: str, offset: int) -> Event:
-    return Event(topic, 0, offset, KafkaError(KafkaError._BAD_COMPRESSION))
+def refused(topic: str, offset: int) -> ConsumerEvent:
+    return ConsumerEvent(topic, 0, offset, KafkaError(KafkaError._BAD_COMPRESSION))
 
 
 def test_records_behind_a_refused_batch_are_read_again() -> None:

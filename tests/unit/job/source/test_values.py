@@ -168,7 +168,7 @@ def test_records_decode_alike_wherever_they_lie(odd: bytes) -> None:
 
 
 def test_fields_of_messages_are_read_from_where_they_are() -> None:
-    messages = [librdkafka.Message(err=-n, len=10 + n, offset=2**40 + n, payload=n or None) for n in range(7)]
+    messages = [librdkafka.NativeMessage(err=-n, len=10 + n, offset=2**40 + n, payload=n or None) for n in range(7)]
     pointers = np.array([ctypes.addressof(message) for message in messages], np.int64)
     errors, sizes, offsets, payloads = columns(pointers, "err", "len", "offset", "payload")
     assert errors.tolist() == [0, -1, -2, -3, -4, -5, -6]

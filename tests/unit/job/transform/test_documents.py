@@ -17,7 +17,7 @@ from floe_job.schema.proposal import ColumnRules, primitive
 from floe_job.source.record_batch import ParsedValues
 from floe_job.transform.batch import UNREAD, ParsedBatch, Readers
 from floe_job.transform.chain import Chain
-from floe_job.transform.documents.extended_json import Bson, Kind, parse_document
+from floe_job.transform.documents.extended_json import Bson, DocumentKind, parse_document
 from floe_job.types.typed_values import Moment
 from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.transform_cases.change_data import event
@@ -30,34 +30,38 @@ OID = "5d4a6f3b2c1e0f9a8b7c6d5e"
 @pytest.mark.parametrize(
     ("text", "kind", "value"),
     [
-        ("7", Kind.INT32, 7),
-        ("2147483648", Kind.INT64, 2**31),
-        ("1e2", Kind.DOUBLE, 100.0),
-        ('{"$numberLong":"-5"}', Kind.INT64, -5),
-        ('{"$numberInt":"+5"}', Kind.INT32, 5),
-        ('{"$numberDouble":"Infinity"}', Kind.DOUBLE, float("inf")),
-        ("Infinity", Kind.DOUBLE, float("inf")),
-        ("[-Infinity]", Kind.ARRAY, [Bson(Kind.DOUBLE, float("-inf"))]),
-        ('{"$numberDecimal":"1E+3"}', Kind.DECIMAL, "1E+3"),
-        (f'{{"$oid":"{OID.upper()}"}}', Kind.OBJECT_ID, OID),
-        ('{"$date":"2024-01-02T03:04:05.6789+01:00"}', Kind.DATE, 1_704_161_045_678),
-        ('{"$date":"1970-01-02"}', Kind.DATE, 86_400_000),
-        ('{"$date":{"$numberLong":"-1"}}', Kind.DATE, -1),
-        ('{"$date":5}', Kind.DATE, 5),
-        ('{"$timestamp":{"t":3,"i":1}}', Kind.TIMESTAMP, 3),
-        ('{"$binary":{"base64":"aGk=","subType":"00"}}', Kind.BINARY, b"hi"),
-        ('{"$binary":"aGk=","$type":"0"}', Kind.BINARY, b"hi"),
-        ('{"$uuid":"00000000-0000-0000-0000-000000000001"}', Kind.BINARY, bytes(15) + b"\1"),
-        ('{"$regex":"a","$options":"mi"}', Kind.PATTERN, ("a", "im")),
-        ('{"$regularExpression":{"pattern":"a","options":""}}', Kind.PATTERN, ("a", "")),
-        ('{"$regex":"a"}', Kind.DOCUMENT, {"$regex": Bson(Kind.STRING, "a")}),
-        ('{"$code":"x"}', Kind.CODE, "x"),
-        ('{"$minKey":1}', Kind.OTHER, None),
-        ('{"a":{"$x":1}}', Kind.DOCUMENT, {"a": Bson(Kind.DOCUMENT, {"$x": Bson(Kind.INT32, 1)})}),
-        ("[null,true]", Kind.ARRAY, [Bson(Kind.NULL, None), Bson(Kind.BOOLEAN, True)]),
+        ("7", DocumentKind.INT32, 7),
+        ("2147483648", DocumentKind.INT64, 2**31),
+        ("1e2", DocumentKind.DOUBLE, 100.0),
+        ('{"$numberLong":"-5"}', DocumentKind.INT64, -5),
+        ('{"$numberInt":"+5"}', DocumentKind.INT32, 5),
+        ('{"$numberDouble":"Infinity"}', DocumentKind.DOUBLE, float("inf")),
+        ("Infinity", DocumentKind.DOUBLE, float("inf")),
+        ("[-Infinity]", DocumentKind.ARRAY, [Bson(DocumentKind.DOUBLE, float("-inf"))]),
+        ('{"$numberDecimal":"1E+3"}', DocumentKind.DECIMAL, "1E+3"),
+        (f'{{"$oid":"{OID.upper()}"}}', DocumentKind.OBJECT_ID, OID),
+        ('{"$date":"2024-01-02T03:04:05.6789+01:00"}', DocumentKind.DATE, 1_704_161_045_678),
+        ('{"$date":"1970-01-02"}', DocumentKind.DATE, 86_400_000),
+        ('{"$date":{"$numberLong":"-1"}}', DocumentKind.DATE, -1),
+        ('{"$date":5}', DocumentKind.DATE, 5),
+        ('{"$timestamp":{"t":3,"i":1}}', DocumentKind.TIMESTAMP, 3),
+        ('{"$binary":{"base64":"aGk=","subType":"00"}}', DocumentKind.BINARY, b"hi"),
+        ('{"$binary":"aGk=","$type":"0"}', DocumentKind.BINARY, b"hi"),
+        ('{"$uuid":"00000000-0000-0000-0000-000000000001"}', DocumentKind.BINARY, bytes(15) + b"\1"),
+        ('{"$regex":"a","$options":"mi"}', DocumentKind.PATTERN, ("a", "im")),
+        ('{"$regularExpression":{"pattern":"a","options":""}}', DocumentKind.PATTERN, ("a", "")),
+        ('{"$regex":"a"}', DocumentKind.DOCUMENT, {"$regex": Bson(DocumentKind.STRING, "a")}),
+        ('{"$code":"x"}', DocumentKind.CODE, "x"),
+        ('{"$minKey":1}', DocumentKind.OTHER, None),
+        (
+            '{"a":{"$x":1}}',
+            DocumentKind.DOCUMENT,
+            {"a": Bson(DocumentKind.DOCUMENT, {"$x": Bson(DocumentKind.INT32, 1)})},
+        ),
+        ("[null,true]", DocumentKind.ARRAY, [Bson(DocumentKind.NULL, None), Bson(DocumentKind.BOOLEAN, True)]),
     ],
 )
-def test_extended_json_is_read(text: str, kind: Kind, value: Any) -> None:
+def test_extended_json_is_read(text: str, kind: DocumentKind, value: Any) -> None:
     assert parse_document(f'{{"v":{text}}}') == {"v": Bson(kind, value)}
 
 

@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from floe.config.secrets.mask import learn
-from floe.operators.spark.submit import Line, RelayingHook, parse
+from floe.operators.spark.submit import OutputLine, RelayingHook, parse
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_line_keeps_its_level_and_logger(line: str, expected: tuple[int, str, st
 
 @pytest.mark.parametrize("line", ["  File x", "Traceback (most recent call last):", "\tat org.x", "ValueError: no"])
 def test_traceback_has_the_level_of_its_line(line: str) -> None:
-    assert parse(line, Line(logging.ERROR, "floe", "failed")) == (logging.ERROR, "floe", line)
+    assert parse(line, OutputLine(logging.ERROR, "floe", "failed")) == (logging.ERROR, "floe", line)
 
 
 def test_relay_hides_secrets_and_repetitions(caplog: pytest.LogCaptureFixture) -> None:

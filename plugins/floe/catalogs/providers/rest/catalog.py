@@ -17,14 +17,14 @@ from requests import Session
 from floe.catalogs.providers.rest.login import (
     TABLE_TOKEN,
     CatalogAuth,
+    CatalogLogin,
     ClientLogin,
-    Login,
     SignatureAdapter,
     is_signed,
     manager_of,
     sendable,
 )
-from floe.catalogs.providers.rest.transport import AnswerRefused, CatalogSession, Limits
+from floe.catalogs.providers.rest.transport import AnswerRefused, CatalogSession, TransportLimits
 from floe.catalogs.table_trust import check_catalog_answer, check_signer, check_table_answer, check_table_properties
 from floe.config.catalogs.rest import AUTH_TYPE
 from floe.config.secrets.mask import learn
@@ -39,11 +39,11 @@ _OF_CLIENT: Final = ("rest.", "header.", "auth.", "token-", "gcp.auth.")
 class CheckedRestCatalog(RestCatalog):
     """The REST catalog that floe opens instead of PyIceberg's."""
 
-    _login: Login | None = None
+    _login: CatalogLogin | None = None
 
     def _create_session(self) -> Session:
         settings = self.properties
-        session = CatalogSession(Limits.of(settings))
+        session = CatalogSession(TransportLimits.of(settings))
         self._config_headers(session)
         _set_certificates(session, settings.get("ssl"))
         self._auth_manager = self._manager(session)
@@ -63,9 +63,9 @@ class CheckedRestCatalog(RestCatalog):
                 msg = "auth in .pyiceberg.yaml needs a type"
                 raise ValueError(msg)
             return AuthManagerFactory.create(auth.get("impl") or auth["type"], auth.get(auth["type"], {}))
-        login = Login.of(settings, self.uri)
+        login = CatalogLogin.of(settings, self.uri)
         if self._auth_manager is None or login != self._login:
-            self._auth_manager = manager_of(login, Limits.of(settings), get_header_properties(settings))
+            self._auth_manager = manager_of(login, TransportLimits.of(settings), get_header_properties(settings))
             self._login = login
         return self._auth_manager
 

@@ -18,7 +18,13 @@ from requests import PreparedRequest, Response
 from requests.auth import AuthBase
 
 from floe.catalogs.exceptions import CatalogMisconfigured
-from floe.catalogs.providers.rest.transport import AnswerRefused, CatalogSession, Limits, TimedAdapter, origin_of
+from floe.catalogs.providers.rest.transport import (
+    AnswerRefused,
+    CatalogSession,
+    TimedAdapter,
+    TransportLimits,
+    origin_of,
+)
 from floe.config.catalogs.rest import AUTH_TYPE, DELEGATE, SIGNED, auth_type
 from floe.config.secrets.mask import learn
 from floe.http_answers import seconds_of
@@ -36,7 +42,7 @@ _REFUSALS: Final = (400, 401, 403)
 
 
 @dataclass(frozen=True)
-class Login:
+class CatalogLogin:
     """What a login needs. ``kind``: of ``rest.auth.type``; ``options``: what else it reads."""
 
     kind: str
@@ -44,7 +50,7 @@ class Login:
     options: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], address: str) -> Login:
+    def of(cls, settings: Mapping[str, Any], address: str) -> CatalogLogin:
         """Read the keys of a login; ``address``: the catalog's. Raises ValueError for values that mean none."""
         kind = auth_type(str(settings[AUTH_TYPE])) if settings.get(AUTH_TYPE) else ""
         if kind == "sigv4":
@@ -78,7 +84,7 @@ def is_signed(settings: Mapping[str, Any]) -> bool:
     return str(settings.get(SIGNED, "")).strip().lower() == "true" or (bool(kind) and auth_type(str(kind)) == "sigv4")
 
 
-def manager_of(login: Login, limits: Limits, headers: Mapping[str, str]) -> AuthManager:
+def manager_of(login: CatalogLogin, limits: TransportLimits, headers: Mapping[str, str]) -> AuthManager:
     """Return what gives the header of a login. ``headers``: of a login at the catalog's own address.
 
     Nothing is sent before the first request. Raises ValueError for settings that lack something.
@@ -99,10 +105,10 @@ def manager_of(login: Login, limits: Limits, headers: Mapping[str, str]) -> Auth
             return AuthManagerFactory.create("google", {key: value for key, value in given.items() if value})
     if credential := options.get("credential"):
         return ClientLogin(credential, login, limits, headers)
-    return BearerToken(options["token"])
+    return CatalogToken(options["token"])
 
 
-class BearerToken(AuthManager):
+class CatalogToken(AuthManager):
     """A token of the configuration: a personal access token, or one that another process renews."""
 
     def __init__(self, token: str) -> None:
@@ -116,7 +122,9 @@ class BearerToken(AuthManager):
 class ClientLogin(AuthManager):
     """OAuth2 client credentials: a token is fetched at the first request, before it expires, and after a 401."""
 
-    def __init__(self, credential: str, login: Login, limits: Limits, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, credential: str, login: CatalogLogin, limits: TransportLimits, headers: Mapping[str, str]
+    ) -> None:
         options = dict(login.options)
         base = login.address if login.address.endswith("/") else f"{login.address}/"
         self.address = urljoin(base, options.get("oauth2-server-uri") or "v1/oauth/tokens")

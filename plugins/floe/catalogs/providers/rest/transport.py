@@ -46,7 +46,7 @@ class AnswerRefused(RESTError):
 
 
 @dataclass(frozen=True)
-class Limits:
+class TransportLimits:
     """How long to wait, and how often to try. ``connect``, ``read``: seconds; ``proxy``: its address, or none."""
 
     connect: float = 30.0
@@ -55,7 +55,7 @@ class Limits:
     proxy: str = ""
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> Limits:
+    def of(cls, settings: Mapping[str, Any]) -> TransportLimits:
         """Read ``rest.client.*``. Raises ValueError for what is no number."""
         return cls(
             _number(settings, "rest.client.connection-timeout-ms", 30_000) / 1000,
@@ -100,7 +100,7 @@ class CatalogSession(Session):
     ``changes_nothing``: every request may be sent again.
     """
 
-    def __init__(self, limits: Limits, *, changes_nothing: bool = False) -> None:
+    def __init__(self, limits: TransportLimits, *, changes_nothing: bool = False) -> None:
         super().__init__()
         self._limits = limits
         self._changes_nothing = changes_nothing

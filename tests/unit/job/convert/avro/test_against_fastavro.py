@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from floe_job.connect.arrow import arrow_type
-from floe_job.convert.avro.decoder import Column, LockstepDecoder
+from floe_job.convert.avro.decoder import AvroColumn, LockstepDecoder
 from floe_job.convert.avro.schema import AvroOptions
 from floe_job.source.values import packed
 from tests.support.avro import Schemas, Values
@@ -25,7 +25,7 @@ from tests.support.job.formats.avro_orders import registered
 SCHEMAS_PER_EXAMPLE = 4
 
 
-def decode(schema: Any, datums: list[bytes], *, chunk: int = 8192) -> tuple[LockstepDecoder, Column]:
+def decode(schema: Any, datums: list[bytes], *, chunk: int = 8192) -> tuple[LockstepDecoder, AvroColumn]:
     decoder = LockstepDecoder(registered(json.dumps(schema)), AvroOptions(), chunk=chunk)
     buffer = packed([bytes(5) + datum for datum in datums])
     return decoder, decoder.decode(buffer.data, buffer.starts + 5, buffer.ends)

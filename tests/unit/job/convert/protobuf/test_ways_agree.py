@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from floe_job.convert.protobuf.descriptors import ProtobufOptions
-from floe_job.convert.protobuf.message_decoder import Column, MessageDecoder
+from floe_job.convert.protobuf.message_decoder import MessageDecoder, ProtobufColumn
 from floe_job.convert.protobuf.schema_file import file_of
 from floe_job.source.values import packed
 from tests.support.job.formats.random_messages import Messages, Schemas, complete, encoded, message_class, registered
@@ -22,12 +22,12 @@ OPTIONS = (
 )
 
 
-def decode(decoder: MessageDecoder, values: list[bytes]) -> Column:
+def decode(decoder: MessageDecoder, values: list[bytes]) -> ProtobufColumn:
     buffer = packed(values)
     return decoder.decode(buffer.data, buffer.starts, buffer.ends)
 
 
-def rows(column: Column) -> dict[int, str]:
+def rows(column: ProtobufColumn) -> dict[int, str]:
     """Return each row as a text, which tells 0.0 from -0.0."""
     column.values.validate(full=True)
     return {row: repr(value) for row, value in zip(column.rows.tolist(), column.values.to_pylist(), strict=True)}

@@ -10,7 +10,7 @@ import pytest
 from floe.schema_registry import exceptions as registry
 from floe.schema_registry.schema import RegisteredSchema, SchemaText
 from floe_job.convert.typed import schema_source
-from floe_job.convert.typed.schema_source import Compiled, compiled_by_id
+from floe_job.convert.typed.schema_source import CompiledSchema, compiled_by_id
 from floe_job.exceptions import UnknownSchema, UnusableSchema
 
 
@@ -25,13 +25,13 @@ def refused(schema_id: int) -> str:
 
 def test_schema_is_compiled_once() -> None:
     made: list[int] = []
-    compiled = Compiled(lambda schema_id: made.append(schema_id) or len(made))  # type: ignore[func-returns-value]
+    compiled = CompiledSchema(lambda schema_id: made.append(schema_id) or len(made))  # type: ignore[func-returns-value]
     assert [compiled.of(7), compiled.of(8), compiled.of(7)] == [1, 2, 1]
     assert made == [7, 8]
 
 
 def test_unusable_schema_keeps_no_batch_in_memory() -> None:
-    compiled = Compiled(refused)
+    compiled = CompiledSchema(refused)
     batches: list[weakref.ref[Batch]] = []
 
     def decode() -> None:
@@ -49,7 +49,7 @@ def test_unusable_schema_keeps_no_batch_in_memory() -> None:
 def test_only_the_schemas_that_were_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_source, "MAX_COMPILED", 2)
     made: list[int] = []
-    compiled = Compiled(lambda schema_id: made.append(schema_id))
+    compiled = CompiledSchema(lambda schema_id: made.append(schema_id))
     for schema_id in (1, 2, 1, 3, 1, 2):
         compiled.of(schema_id)
     assert made == [1, 2, 3, 2]
@@ -73,7 +73,7 @@ def test_schema_that_is_not_known_yet_is_asked_for_again() -> None:
         asked.append(schema_id)
         if len(asked) == 1:
             problem = "the registry has no schema 7"
-            raise registry.UnknownSchema(problem, schema_id)
+            raise registry.SchemaMissing(problem, schema_id)
         return RegisteredSchema(SchemaText("AVRO", "{}"))
 
     compiled = compiled_by_id(source, "AVRO", lambda schema: schema.schema.text)

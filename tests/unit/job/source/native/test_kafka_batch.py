@@ -8,9 +8,9 @@ from itertools import accumulate
 import numpy as np
 import pytest
 
-from floe_job.source.batch import Batch
+from floe_job.source.batch import FetchedBatch
 from floe_job.source.native.kafka_batch import KafkaBatch
-from floe_job.source.native.librdkafka import Message
+from floe_job.source.native.librdkafka import NativeMessage
 from floe_job.source.native.memory import PAGE
 
 OF_MEMORY = bytes(16)
@@ -48,19 +48,19 @@ class Arena:
         ]
         self._messages = create_string_buffer(NBYTES * len(self._values))
 
-    def records(self, first: int, end: int) -> Batch:
+    def records(self, first: int, end: int) -> FetchedBatch:
         """Return some of the records, as one call does."""
         pointers, offsets = [addressof(self._messages) + NBYTES * i for i in range(first, end)], range(first, end)
         addresses = []
         for pointer, offset in zip(pointers, offsets, strict=True):
-            message = Message.from_address(pointer)
+            message = NativeMessage.from_address(pointer)
             message.offset, message.len = offset, len(self._values[offset])
             address = addressof(self._memory) + self.begins[offset]
             message.payload = address if message.len else None
             addresses.append(address if message.len else 0)
         sizes = [len(self._values[offset]) for offset in offsets]
         words = (np.array(one, np.int64) for one in (pointers, offsets, addresses, sizes, [0] * len(sizes)))
-        return Batch((), *words)
+        return FetchedBatch((), *words)
 
     def release(self, until: int) -> None:
         """Let other things be written where the first records were."""
