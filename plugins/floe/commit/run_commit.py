@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Self
 
-from floe.commit.positions import check_backlogs
+from floe.commit.next_run import check_backlogs
 from floe.commit.replay_outcome import incomplete_replay, report_redrive
 from floe.commit.run_end import RunEnd
 from floe.commit.slice_commit import SliceCommitter, SliceOutcome

@@ -61,7 +61,7 @@ def _of_replay(slices: list[Slice]) -> str:
 
 
 def _of_live_run(slices: list[Slice], plan: Plan, connector: Connector, settings: KafkaSettings) -> str:
-    from floe.commit.positions import limit_slices
+    from floe.commit.next_run import limit_slices
 
     try:
         is_limited = limit_slices(plan, slices, connector, settings)
