@@ -47,13 +47,20 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
+class Threads:
+    """How many threads were left when garbage was last collected."""
+
+    left = 0
+
+
 def pytest_runtest_logfinish() -> None:
-    """End the Kafka clients of a test that refers to an error of it: the error's traceback has them, in a circle.
+    """End the Kafka clients of tests that refer to an error of theirs: the error's traceback has them, in a circle.
 
     Each has threads that wake up all the time; some hundred of them take half a core.
     """
-    if len(os.listdir("/proc/self/task")) > MANY_THREADS:  # noqa: PTH208 - a Path for each takes longer
+    if len(os.listdir("/proc/self/task")) > Threads.left + MANY_THREADS:  # noqa: PTH208 - a Path for each takes longer
         gc.collect()
+        Threads.left = len(os.listdir("/proc/self/task"))  # noqa: PTH208
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
