@@ -55,7 +55,8 @@ def test_range_is_replayed_by_a_program_of_the_user(pipeline: MakePipeline, tmp_
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("{")]  # Spark may log behind it
+    found = json.loads(line)
     assert found["dry"] == [True, None]
     assert found["refused"] == "FLOE-302"
     assert found["appended"] == 10
