@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -33,6 +34,18 @@ BASELINE: Final = "baseline"
 ROUNDS: Final = 9
 MORE: Final = 3
 """How many times as many rounds decide about a shape that misses."""
+
+_PROVIDER = """def get_provider_info():
+    return {"package-name": "airflow-provider-floe", "name": "floe", "description": "an older version"}
+"""
+_PLUGIN = """from airflow.plugins_manager import AirflowPlugin
+
+
+class FloePlugin(AirflowPlugin):
+    name = "an older version of floe"
+"""
+ENTRY_POINTS: Final = {"airflow_provider": _PROVIDER, "airflow_plugin": _PLUGIN}
+"""Modules of ``floe`` by the entry points in ``pyproject.toml``, as much as Airflow needs of them."""
 
 
 def compare(
@@ -155,7 +168,23 @@ def export(commit: str, folder: Path) -> Path:
         raise StackError(msg)
     with tarfile.open(fileobj=BytesIO(archived.stdout)) as files:
         files.extractall(folder, filter="data")
+    _answer_entry_points(folder)
     return folder
+
+
+def _answer_entry_points(folder: Path) -> None:
+    """Give a version from before the distribution the modules that the entry points of the installed one name.
+
+    Airflow loads them in every process, from the version on its path. They add nothing: that version's own plugin is in its
+    folder of plugins.
+    """
+    for name, text in ENTRY_POINTS.items():
+        file = folder / "plugins" / "floe" / f"{name}.py"
+        if file.parent.is_dir() and not file.exists():
+            file.write_text(text)
+    lists = folder / "stack" / "manifest.py"  # versions that have it refuse modules that it does not list
+    if lists.exists():
+        subprocess.run([sys.executable, str(lists)], check=True)
 
 
 def _require(commit: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -142,6 +144,19 @@ def test_a_commit_is_compared_in_the_shapes_that_are_not_newer(monkeypatch: pyte
 
 
 @of_a_clone
+def test_version_before_the_distribution_has_what_its_entry_points_name(tmp_path: Path) -> None:
+    tree = export(read_baseline()["parsing"].commit, tmp_path / "old")
+    code = "import floe.airflow_plugin, floe.airflow_provider as it; print(it.get_provider_info()['name'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(tree / "plugins"), "AIRFLOW_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1:] == ["floe"], done.stderr
+
+
 def test_a_commit_is_exported_as_it_is_in_git(tmp_path: Path) -> None:
     tree = export("HEAD", tmp_path / "old")
     shown = subprocess.run(["git", "-C", str(REPOSITORY), "show", "HEAD:Makefile"], capture_output=True, check=True)
