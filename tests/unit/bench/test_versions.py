@@ -157,6 +157,7 @@ def test_version_before_the_distribution_has_what_its_entry_points_name(tmp_path
     assert done.stdout.splitlines()[-1:] == ["floe"], done.stderr
 
 
+@of_a_clone
 def test_a_commit_is_exported_as_it_is_in_git(tmp_path: Path) -> None:
     tree = export("HEAD", tmp_path / "old")
     shown = subprocess.run(["git", "-C", str(REPOSITORY), "show", "HEAD:Makefile"], capture_output=True, check=True)
